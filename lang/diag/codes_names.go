@@ -1,0 +1,4 @@
+package diag
+
+// E02xx: names that mean nothing, or not that.
+var nameRows = []Row{}

@@ -1,0 +1,4 @@
+package diag
+
+// E04xx: extents that do not fit.
+var shapeRows = []Row{}

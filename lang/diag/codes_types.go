@@ -1,0 +1,4 @@
+package diag
+
+// E03xx: values of the wrong kind.
+var typeRows = []Row{}
