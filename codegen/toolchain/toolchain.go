@@ -1,0 +1,197 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Unit is one C++ text that becomes one shared object.
+type Unit struct {
+	Name   string // for messages
+	Source string
+}
+
+// Result says what became of a Unit.
+type Result struct {
+	Path   string        // the shared object, in the cache
+	Cached bool          // it was there already
+	Time   time.Duration // spent compiling
+}
+
+// Toolchain compiles units through the cache. It may be used by several
+// goroutines at once.
+type Toolchain struct {
+	dir  string
+	temp bool
+	cpu  string
+
+	find  func() (*Compiler, error)
+	slots chan struct{} // bounds the compilers that run at once
+
+	mu     sync.Mutex
+	flight map[key]*flight
+	swept  bool
+}
+
+type flight struct {
+	done chan struct{}
+	res  Result
+	err  error
+}
+
+// Open opens the cache: $PTOC_CACHE, or ptoc in the user's cache directory, or
+// when that cannot be written, a temporary directory that Close removes.
+func Open() (*Toolchain, error) {
+	dir, temp, why, err := cacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("no directory for compiled kernels: %w", err)
+	}
+	if temp {
+		slog.Warn("compiled kernels are not kept: the cache directory cannot be used", "reason", why, "instead", dir)
+	}
+	return &Toolchain{
+		dir: dir, temp: temp, cpu: cpuIdentity(),
+		find:   sync.OnceValues(Find),
+		slots:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		flight: map[key]*flight{},
+	}, nil
+}
+
+// Dir is where compiled objects are.
+func (t *Toolchain) Dir() string { return t.dir }
+
+// Close removes the temporary cache, if that is what is used.
+func (t *Toolchain) Close() error {
+	if t.temp {
+		return os.RemoveAll(t.dir)
+	}
+	return nil
+}
+
+// Compiler returns the compiler in use, or ErrNoCompiler.
+func (t *Toolchain) Compiler() (*Compiler, error) { return t.find() }
+
+// Compile returns the shared object of u, from the cache when it is there.
+func (t *Toolchain) Compile(ctx context.Context, u Unit, o Options) (Result, error) {
+	c, err := t.find()
+	if err != nil {
+		return Result{}, err
+	}
+	k := makeKey(c.Identity, t.cpu, strings.Join(o.flags(), " "), strings.Join(o.libs(), " "), u.Name, u.Source)
+	t.mu.Lock()
+	f, running := t.flight[k]
+	if !running {
+		f = &flight{done: make(chan struct{})}
+		t.flight[k] = f
+	}
+	t.mu.Unlock()
+	if running { // the same unit twice: compile it once
+		select {
+		case <-f.done:
+			return f.res, f.err
+		case <-ctx.Done():
+			return Result{}, ctx.Err()
+		}
+	}
+	f.res, f.err = t.compile(ctx, c, k, u, o)
+	t.mu.Lock()
+	delete(t.flight, k)
+	t.mu.Unlock()
+	close(f.done)
+	return f.res, f.err
+}
+
+func (t *Toolchain) compile(ctx context.Context, c *Compiler, k key, u Unit, o Options) (Result, error) {
+	path := filepath.Join(t.dir, k.file())
+	if intact(path, k) {
+		return Result{Path: path, Cached: true}, nil
+	}
+	select {
+	case t.slots <- struct{}{}:
+		defer func() { <-t.slots }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	t.sweepOnce()
+	start := time.Now()
+	tmp, err := os.CreateTemp(t.dir, "tmp-*.so")
+	if err != nil {
+		return Result{}, err
+	}
+	tmp.Close()
+	defer os.Remove(tmp.Name()) // fails when it was renamed: what we want
+	if err := c.run(ctx, u, o, tmp.Name()); err != nil {
+		return Result{}, err
+	}
+	if err := seal(t.dir, tmp.Name(), k); err != nil {
+		return Result{}, err
+	}
+	return Result{Path: path, Time: time.Since(start)}, nil
+}
+
+func (t *Toolchain) sweepOnce() {
+	t.mu.Lock()
+	first := !t.swept
+	t.swept = true
+	t.mu.Unlock()
+	if first {
+		sweep(t.dir, time.Hour)
+	}
+}
+
+// CompileAll compiles units at the same time. Results stand in the order of
+// units; the error joins those of all units that failed.
+func (t *Toolchain) CompileAll(ctx context.Context, units []Unit, o Options) ([]Result, error) {
+	res := make([]Result, len(units))
+	errs := make([]error, len(units))
+	var wg sync.WaitGroup
+	for i, u := range units {
+		wg.Go(func() { res[i], errs[i] = t.Compile(ctx, u, o) })
+	}
+	wg.Wait()
+	return res, errors.Join(errs...)
+}
+
+// Export copies a compiled object to path; the file appears whole or not at all.
+func Export(object, path string) error {
+	data, err := os.ReadFile(object)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Chmod(0o755)
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// Intact says whether the object at path still is what the toolchain sealed,
+// for objects that left the cache by Export.
+func Intact(path string) bool {
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) < trailerSize {
+		return false
+	}
+	var k key
+	copy(k[:], data[len(data)-trailerSize+len(magic):])
+	return intact(path, k)
+}
