@@ -1,0 +1,476 @@
+package ir
+
+import (
+	"fmt"
+	"math/bits"
+	"sort"
+	"strings"
+)
+
+// Dim is a symbolic integer expression in normal form: a polynomial with integer coefficients over
+// atoms (symbols, run-time values, and the non-polynomial operations //, %, min, max). Two dims that
+// the normal form can prove equal are structurally equal, so Equal is a string comparison.
+// The zero Dim is the constant 0. Dims are immutable.
+type Dim struct {
+	terms []term // sorted by key, no zero coefficients
+	key   string // canonical text; "" means 0
+}
+
+// term is coef * product(atoms); atoms are sorted by key and may repeat.
+type term struct {
+	coef  int64
+	atoms []Atom
+	key   string
+}
+
+// Atom is an indivisible factor of a Dim.
+type Atom struct {
+	Op   AtomOp
+	Sym  string // AtomSym
+	Val  *Value // AtomVal: a scalar computed at run time
+	A, B Dim    // AtomDiv, AtomMod, AtomMin, AtomMax
+}
+
+// AtomOp says what an Atom is.
+type AtomOp uint8
+
+const (
+	AtomSym AtomOp = iota // a pl.dynamic symbol
+	AtomVal               // an SSA value
+	AtomDiv               // floor division
+	AtomMod               // Python's modulo: the sign of the divisor
+	AtomMin
+	AtomMax
+)
+
+var atomText = [...]string{AtomDiv: "//", AtomMod: "%", AtomMin: "pl.min", AtomMax: "pl.max"}
+
+// text is the atom as the surface syntax writes it. name gives the text of a value.
+func (a Atom) text(name func(*Value) string) string {
+	switch a.Op {
+	case AtomSym:
+		return a.Sym
+	case AtomVal:
+		return name(a.Val)
+	case AtomDiv, AtomMod:
+		return fmt.Sprintf("(%s %s %s)", a.A.paren(name), atomText[a.Op], a.B.paren(name))
+	default:
+		return fmt.Sprintf("%s(%s, %s)", atomText[a.Op], a.A.Text(name), a.B.Text(name))
+	}
+}
+
+func idName(v *Value) string { return fmt.Sprintf("%%%d", v.ID) }
+
+// ConstDim is the constant n.
+func ConstDim(n int64) Dim {
+	if n == 0 {
+		return Dim{}
+	}
+	return mkDim([]term{{coef: n}})
+}
+
+// SymDim is the symbol called name.
+func SymDim(name string) Dim { return atomDim(Atom{Op: AtomSym, Sym: name}) }
+
+func atomDim(a Atom) Dim { return mkDim([]term{{coef: 1, atoms: []Atom{a}}}) }
+
+// mkDim sorts and merges terms; it owns its argument.
+func mkDim(terms []term) Dim {
+	for i := range terms {
+		t := &terms[i]
+		sort.Slice(t.atoms, func(a, b int) bool { return t.atoms[a].text(idName) < t.atoms[b].text(idName) })
+		parts := make([]string, len(t.atoms))
+		for j, a := range t.atoms {
+			parts[j] = a.text(idName)
+		}
+		t.key = strings.Join(parts, " * ")
+	}
+	sort.SliceStable(terms, func(a, b int) bool {
+		if (terms[a].key == "") != (terms[b].key == "") {
+			return terms[b].key == "" // the constant comes last: NR + 1
+		}
+		return terms[a].key < terms[b].key
+	})
+	out := terms[:0]
+	for _, t := range terms {
+		if n := len(out); n > 0 && out[n-1].key == t.key {
+			out[n-1].coef += t.coef
+		} else {
+			out = append(out, t)
+		}
+	}
+	kept := out[:0]
+	for _, t := range out {
+		if t.coef != 0 {
+			kept = append(kept, t)
+		}
+	}
+	d := Dim{terms: kept}
+	if len(kept) > 0 {
+		d.key = d.Text(idName)
+	}
+	return d
+}
+
+// Const reports the value of a constant dim.
+func (d Dim) Const() (int64, bool) {
+	switch {
+	case len(d.terms) == 0:
+		return 0, true
+	case len(d.terms) == 1 && len(d.terms[0].atoms) == 0:
+		return d.terms[0].coef, true
+	}
+	return 0, false
+}
+
+// Is reports whether d is the constant n.
+func (d Dim) Is(n int64) bool { c, ok := d.Const(); return ok && c == n }
+
+// Equal reports whether both have the same normal form.
+func (d Dim) Equal(e Dim) bool { return d.key == e.key }
+
+// Sym returns the name of a dim that is just one symbol.
+func (d Dim) Sym() (string, bool) {
+	if len(d.terms) == 1 && d.terms[0].coef == 1 && len(d.terms[0].atoms) == 1 && d.terms[0].atoms[0].Op == AtomSym {
+		return d.terms[0].atoms[0].Sym, true
+	}
+	return "", false
+}
+
+// Linear splits d into coef*atom + rest where atom is the symbol sym and rest does not mention it.
+func (d Dim) Linear(sym string) (coef int64, rest Dim, ok bool) {
+	var others []term
+	for _, t := range d.terms {
+		if len(t.atoms) == 1 && t.atoms[0].Op == AtomSym && t.atoms[0].Sym == sym {
+			coef = t.coef
+			continue
+		}
+		others = append(others, t)
+	}
+	rest = mkDim(append([]term(nil), others...))
+	for _, s := range rest.Syms() {
+		if s == sym {
+			return 0, Dim{}, false
+		}
+	}
+	return coef, rest, coef != 0
+}
+
+// Add is d + e.
+func (d Dim) Add(e Dim) Dim {
+	return mkDim(append(append([]term(nil), d.terms...), e.terms...))
+}
+
+// Scale is n * d.
+func (d Dim) Scale(n int64) Dim {
+	ts := append([]term(nil), d.terms...)
+	for i := range ts {
+		ts[i].coef *= n
+	}
+	return mkDim(ts)
+}
+
+// Sub is d - e.
+func (d Dim) Sub(e Dim) Dim { return d.Add(e.Scale(-1)) }
+
+// Mul is d * e.
+func (d Dim) Mul(e Dim) Dim {
+	var ts []term
+	for _, a := range d.terms {
+		for _, b := range e.terms {
+			atoms := append(append([]Atom(nil), a.atoms...), b.atoms...)
+			ts = append(ts, term{coef: a.coef * b.coef, atoms: atoms})
+		}
+	}
+	return mkDim(ts)
+}
+
+// split separates d into n*quotient + remainder, term by term.
+func (d Dim) split(n int64) (quot, rem Dim) {
+	var q, r []term
+	for _, t := range d.terms {
+		fq, fr := FloorDiv(t.coef, n), FloorMod(t.coef, n)
+		if fq != 0 {
+			q = append(q, term{coef: fq, atoms: t.atoms})
+		}
+		if fr != 0 {
+			r = append(r, term{coef: fr, atoms: t.atoms})
+		}
+	}
+	return mkDim(q), mkDim(r)
+}
+
+// Div is Python's floor division d // e. A division by a constant zero stays symbolic.
+func (d Dim) Div(e Dim) Dim {
+	if n, ok := e.Const(); ok && n != 0 {
+		quot, rem := d.split(n)
+		if c, ok := rem.Const(); ok {
+			return quot.Add(ConstDim(FloorDiv(c, n)))
+		}
+		return quot.Add(atomDim(Atom{Op: AtomDiv, A: rem, B: e}))
+	}
+	return atomDim(Atom{Op: AtomDiv, A: d, B: e})
+}
+
+// Mod is Python's d % e.
+func (d Dim) Mod(e Dim) Dim {
+	if n, ok := e.Const(); ok && n != 0 {
+		_, rem := d.split(n)
+		if c, ok := rem.Const(); ok {
+			return ConstDim(FloorMod(c, n))
+		}
+		return atomDim(Atom{Op: AtomMod, A: rem, B: e})
+	}
+	return atomDim(Atom{Op: AtomMod, A: d, B: e})
+}
+
+// Min is the smaller of d and e.
+func (d Dim) Min(e Dim) Dim { return d.extreme(e, AtomMin) }
+
+// Max is the larger of d and e.
+func (d Dim) Max(e Dim) Dim { return d.extreme(e, AtomMax) }
+
+func (d Dim) extreme(e Dim, op AtomOp) Dim {
+	if c, ok := d.Sub(e).Const(); ok {
+		if (c <= 0) == (op == AtomMin) {
+			return d
+		}
+		return e
+	}
+	if e.key < d.key {
+		d, e = e, d
+	}
+	return atomDim(Atom{Op: op, A: d, B: e})
+}
+
+// Subst replaces atoms; f returns false to keep one. Operands of //, %, min, max are replaced first.
+func (d Dim) Subst(f func(Atom) (Dim, bool)) Dim {
+	out := Dim{}
+	for _, t := range d.terms {
+		p := ConstDim(t.coef)
+		for _, a := range t.atoms {
+			p = p.Mul(a.subst(f))
+		}
+		out = out.Add(p)
+	}
+	return out
+}
+
+func (a Atom) subst(f func(Atom) (Dim, bool)) Dim {
+	if d, ok := f(a); ok {
+		return d
+	}
+	switch a.Op {
+	case AtomDiv:
+		return a.A.Subst(f).Div(a.B.Subst(f))
+	case AtomMod:
+		return a.A.Subst(f).Mod(a.B.Subst(f))
+	case AtomMin:
+		return a.A.Subst(f).Min(a.B.Subst(f))
+	case AtomMax:
+		return a.A.Subst(f).Max(a.B.Subst(f))
+	}
+	return atomDim(a)
+}
+
+// Walk calls f for every symbol and value atom in d.
+func (d Dim) Walk(f func(Atom)) {
+	for _, t := range d.terms {
+		for _, a := range t.atoms {
+			if a.Op == AtomSym || a.Op == AtomVal {
+				f(a)
+			} else {
+				a.A.Walk(f)
+				a.B.Walk(f)
+			}
+		}
+	}
+}
+
+// Syms lists the symbols of d, sorted, each once.
+func (d Dim) Syms() []string {
+	seen := map[string]bool{}
+	d.Walk(func(a Atom) {
+		if a.Op == AtomSym {
+			seen[a.Sym] = true
+		}
+	})
+	return sortedKeys(seen)
+}
+
+// HasValues reports whether d depends on a run-time value.
+func (d Dim) HasValues() bool {
+	found := false
+	d.Walk(func(a Atom) { found = found || a.Op == AtomVal })
+	return found
+}
+
+// Eval computes d; env gives the value of each symbol and value atom. It fails on an unknown atom,
+// a division by zero and an overflow of 64 bits.
+func (d Dim) Eval(env func(Atom) (int64, bool)) (int64, error) {
+	var sum int64
+	for _, t := range d.terms {
+		p := t.coef
+		for _, a := range t.atoms {
+			v, err := a.eval(env)
+			if err != nil {
+				return 0, err
+			}
+			var ok bool
+			if p, ok = mulOK(p, v); !ok {
+				return 0, fmt.Errorf("%s does not fit 64 bits", d)
+			}
+		}
+		s := sum + p
+		if (s > sum) != (p > 0) && p != 0 {
+			return 0, fmt.Errorf("%s does not fit 64 bits", d)
+		}
+		sum = s
+	}
+	return sum, nil
+}
+
+func mulOK(a, b int64) (int64, bool) {
+	abs := func(x int64) uint64 {
+		if x < 0 {
+			return -uint64(x)
+		}
+		return uint64(x)
+	}
+	hi, lo := bits.Mul64(abs(a), abs(b))
+	return a * b, hi == 0 && lo < 1<<63
+}
+
+func (a Atom) eval(env func(Atom) (int64, bool)) (int64, error) {
+	if a.Op == AtomSym || a.Op == AtomVal {
+		if v, ok := env(a); ok {
+			return v, nil
+		}
+		return 0, fmt.Errorf("%s has no value", a.text(idName))
+	}
+	x, err := a.A.Eval(env)
+	if err != nil {
+		return 0, err
+	}
+	y, err := a.B.Eval(env)
+	if err != nil {
+		return 0, err
+	}
+	switch a.Op {
+	case AtomDiv, AtomMod:
+		if y == 0 {
+			return 0, fmt.Errorf("division by zero in %s", a.text(idName))
+		}
+		if a.Op == AtomDiv {
+			return FloorDiv(x, y), nil
+		}
+		return FloorMod(x, y), nil
+	case AtomMin:
+		return min(x, y), nil
+	default:
+		return max(x, y), nil
+	}
+}
+
+// Terms calls f for each term of d in normal-form order, for code generators.
+func (d Dim) Terms(f func(coef int64, atoms []Atom)) {
+	for _, t := range d.terms {
+		f(t.coef, t.atoms)
+	}
+}
+
+// String writes values as %id.
+func (d Dim) String() string { return d.Text(idName) }
+
+// Text writes d in the surface syntax; name gives the text of run-time values.
+func (d Dim) Text(name func(*Value) string) string {
+	if len(d.terms) == 0 {
+		return "0"
+	}
+	var b strings.Builder
+	for i, t := range d.terms {
+		coef := t.coef
+		switch {
+		case i == 0 && coef < 0 && len(t.atoms) > 0:
+			b.WriteString("-")
+			coef = -coef
+		case i > 0 && coef < 0:
+			b.WriteString(" - ")
+			coef = -coef
+		case i > 0:
+			b.WriteString(" + ")
+		}
+		if len(t.atoms) == 0 {
+			fmt.Fprintf(&b, "%d", coef)
+			continue
+		}
+		for j, a := range t.atoms {
+			if j > 0 {
+				b.WriteString(" * ")
+			}
+			b.WriteString(a.text(name))
+		}
+		if coef != 1 {
+			fmt.Fprintf(&b, " * %d", coef)
+		}
+	}
+	return b.String()
+}
+
+// paren is Text, in parentheses when it is a sum.
+func (d Dim) paren(name func(*Value) string) string {
+	s := d.Text(name)
+	if len(d.terms) > 1 || strings.Contains(s, " * ") {
+		return "(" + s + ")"
+	}
+	return s
+}
+
+// FloorDiv is Python's a // b for b != 0.
+func FloorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// FloorMod is Python's a % b for b != 0.
+func FloorMod(a, b int64) int64 {
+	r := a % b
+	if r != 0 && (r < 0) != (b < 0) {
+		r += b
+	}
+	return r
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// DimsEqual compares shapes.
+func DimsEqual(a, b []Dim) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !a[i].Equal(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Product multiplies dims; 1 for none.
+func Product(dims []Dim) Dim {
+	p := ConstDim(1)
+	for _, d := range dims {
+		p = p.Mul(d)
+	}
+	return p
+}
