@@ -38,7 +38,7 @@ func makePrelude() string {
 	writeEnums(&b)
 	b.WriteString("struct ptoc_ctx;\n")
 	for _, s := range structs {
-		writeStruct(&b, s.name, s.doc, s.typ)
+		b.WriteString(Struct(s.name, s.doc, s.typ))
 	}
 	b.WriteString("\n")
 	b.WriteString(helpers)
@@ -69,13 +69,17 @@ func writeEnums(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-func writeStruct(b *strings.Builder, name, doc string, t reflect.Type) {
-	fmt.Fprintf(b, "struct %s { // %s\n", name, doc)
+// Struct prints the C++ of the Go struct t. The engine's own shared structs
+// are printed with it too.
+func Struct(name, doc string, t reflect.Type) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "struct %s { // %s\n", name, doc)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		fmt.Fprintf(b, "    %s;\n", declare(cName(f, i), f))
+		fmt.Fprintf(&b, "    %s;\n", declare(cName(f, i), f))
 	}
-	b.WriteString("};\n")
+	fmt.Fprintf(&b, "};\nstatic_assert(sizeof(%s) == %d, \"%s differs from Go's\");\n", name, t.Size(), name)
+	return b.String()
 }
 
 // declare returns the C++ declaration of field f under the given name.
@@ -102,6 +106,8 @@ func cType(t reflect.Type) string {
 		return "u32"
 	case reflect.Uint64:
 		return "u64"
+	case reflect.Uint8:
+		return "char" // names and paths
 	}
 	for _, s := range structs {
 		if s.typ == t {

@@ -1,0 +1,77 @@
+// The state of one process of the engine, and of each rank that it runs.
+
+typedef i32 (*kernel_fn)(ptoc_ctx*, const i64*);
+typedef i64 (*arena_fn)(const i64*);
+
+// One domain as this process sees it: shared address tables, and a view for
+// each rank, because a kernel reads its own rank from it.
+struct domain_view {
+    u8* base[PTOC_MAX_RANKS];
+    ptoc_rankctl* ctl[PTOC_MAX_RANKS];
+    i32 device[PTOC_MAX_RANKS];
+    ptoc_domain of[PTOC_MAX_RANKS];  // [device]; nranks == 0: not a member
+};
+
+struct proc {
+    u8* region;
+    control* shared;
+    i32 modules, kernels, domains;  // how much of the shared tables is resolved
+    void* module[MAX_MODULES];
+    kernel_fn kernel[MAX_KERNELS];
+    arena_fn arena[MAX_KERNELS];
+    domain_view* domain[MAX_DOMAINS];
+    i32 first, count;
+    struct rank* ranks;
+};
+
+struct rank {
+    proc* p;
+    ptoc_rankctl* ctl;
+    struct ring* ring;
+    ptoc_ctx ctx;
+    pthread_t thread;
+    i32 device;
+    i32 epoch;
+    i64 arena_mapped;
+    volatile bool in_kernel;  // a crash now is the kernel's
+    i32 cmd_kernel;           // the command that runs
+    i32 cmd_words;
+    i64 cmd_seq;
+    i64 args[MAX_ARGS];
+    sigjmp_buf crash;
+};
+
+static u8* window_of(const proc* p, i32 device) {
+    return p->region + p->shared->windows + device * p->shared->window_stride;
+}
+
+static ptoc_rankctl* ctl_of(const proc* p, i32 device) {
+    return (ptoc_rankctl*)(p->region + p->shared->ctl) + device;
+}
+
+static i32 futex_flags(const proc* p) { return p->shared->one_process ? FUTEX_PRIVATE_FLAG : 0; }
+
+static void futex_wake(const proc* p, void* word) {
+    syscall(SYS_futex, word, FUTEX_WAKE | futex_flags(p), 0x7fffffff, 0, 0, 0);
+}
+
+// Sleeps while *word is seen, for a while at most: whoever sleeps looks at the
+// abort flag now and then, whatever became of the one who should wake it.
+static void futex_wait(const proc* p, void* word, i32 seen, i32 milliseconds) {
+    struct timespec t = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    syscall(SYS_futex, word, FUTEX_WAIT | futex_flags(p), seen, &t, 0, 0);
+}
+
+static bool aborted(const proc* p) { return __atomic_load_n(&p->shared->abort, __ATOMIC_ACQUIRE) != 0; }
+
+// Makes every kernel leave.
+static void raise_abort(proc* p, i32 device) {
+    i32 none = -1;
+    __atomic_compare_exchange_n(&p->shared->first, &none, device, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&p->shared->abort, 1, __ATOMIC_SEQ_CST);
+    for (i32 r = 0; r < p->shared->ranks; ++r) {
+        ptoc_rankctl* c = ctl_of(p, r);
+        if (__atomic_load_n(&c->sleeping, __ATOMIC_SEQ_CST))
+            futex_wake(p, window_of(p, r) + __atomic_load_n(&c->wait_cell, __ATOMIC_RELAXED));
+    }
+}
