@@ -91,8 +91,9 @@ extern "C" i32 crash(ptoc_ctx*, const i64* a) {
 }
 
 extern "C" i32 divide(ptoc_ctx*, const i64* a) {
-    volatile i32 x = 1, y = i32(a[0]);
-    return x / y & 0;
+    volatile i32 x = 1, y = i32(a[0]), z;
+    z = x / y;
+    return 0;
 }
 
 static i32 deeper(volatile char* before, i64 n) {
