@@ -33,6 +33,8 @@ type Domain struct {
 type Ctx struct {
 	Device     int32
 	NDevices   int32
+	Spins      int32 // looks at a cell before ptoc_wait calls the engine
+	_          int32
 	Arena      uintptr `c:"u8* %s"` // scratch of this call, 64-byte aligned
 	ArenaBytes int64
 	Abort      uintptr `c:"const volatile i32* %s"` // not 0: leave as soon as possible

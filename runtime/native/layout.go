@@ -37,7 +37,8 @@ type control struct {
 	Modules     int32 // entries of the tables in use
 	Kernels     int32
 	Domains     int32
-	_           [6]int32
+	Spins       int32 // of a wait, before it yields
+	_           [5]int32
 
 	ModuleTab    int64
 	KernelTab    int64

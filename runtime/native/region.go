@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -79,7 +80,7 @@ func (r *region) unmap() error {
 
 func (r *region) initControl(cfg *Config) {
 	*r.control() = control{
-		Ranks: int32(cfg.Ranks), First: -1,
+		Ranks: int32(cfg.Ranks), First: -1, Spins: spins(cfg.Ranks),
 		ModuleTab: r.modules, KernelTab: r.kernels, DomainTab: r.domains,
 		Ctl: r.ctl, Rings: r.rings, Windows: r.windows, WindowStride: r.windowStride, Heap: r.heap,
 	}
@@ -89,6 +90,16 @@ func (r *region) initControl(cfg *Config) {
 	for i := range cfg.Ranks {
 		r.rank(i).Kernel = -1
 	}
+}
+
+// spins is how often a wait looks at its cell before it yields the core: long
+// enough for a peer on another core to answer, and hardly at all where the peers
+// need this very core.
+func spins(ranks int) int32 {
+	if ranks > runtime.NumCPU() {
+		return 4
+	}
+	return 20
 }
 
 func at[T any](r *region, off int64, index int) *T {

@@ -7,6 +7,7 @@ static void init_rank(rank* r, proc* p, i32 device) {
     r->ring = (struct ring*)(p->region + p->shared->rings) + device;
     r->ctx.device = device;
     r->ctx.ndevices = p->shared->ranks;
+    r->ctx.spins = p->shared->spins;
     r->ctx.abort = &p->shared->abort;
     r->ctx.fault = &r->ctl->fault;
     r->ctx.self = r->ctl;
