@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"ptoc/runtime/bench"
 )
 
 // A Peer is a running group of MPI ranks. Between measurements its ranks
@@ -124,6 +126,16 @@ func (p *Peer) Measure(ctx context.Context, r Request) (Sample, error) {
 		return Sample{}, fmt.Errorf("MPI_Allreduce of %d bytes on %d ranks: %w", r.Bytes, p.Ranks, err)
 	}
 	return s, nil
+}
+
+// Allreduce makes a side of an interleaved measurement. With batch > 1 up to
+// that many calls make one sample.
+func (p *Peer) Allreduce(bytes int64, batch int, separate bool) bench.Side {
+	return bench.Side{Name: p.Library, Measure: func(ctx context.Context, n int) ([]float64, error) {
+		b := min(max(batch, 1), n)
+		s, err := p.Measure(ctx, Request{Bytes: bytes, Iters: n / b, Batch: b, Separate: separate})
+		return s.NS, err
+	}}
 }
 
 func parseAnswer(line string, iters int) (Sample, error) {
