@@ -73,10 +73,28 @@ func (c *Compiler) Version() string {
 type Sanitizer string
 
 const (
-	NoSanitizer     Sanitizer = ""
-	ThreadSanitizer Sanitizer = "thread"
-	AddressSanitize Sanitizer = "address"
+	NoSanitizer      Sanitizer = ""
+	ThreadSanitizer  Sanitizer = "thread"
+	AddressSanitizer Sanitizer = "address"
 )
+
+// Runtime returns the library that must be preloaded (LD_PRELOAD) into a process
+// that loads objects compiled with s: it cannot be loaded later.
+func (c *Compiler) Runtime(s Sanitizer) (string, error) {
+	name := map[Sanitizer]string{ThreadSanitizer: "libtsan.so", AddressSanitizer: "libasan.so"}[s]
+	if name == "" {
+		return "", fmt.Errorf("no sanitizer %q", s)
+	}
+	out, err := exec.Command(c.Path, "-print-file-name="+name).Output()
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimSpace(string(out))
+	if !filepath.IsAbs(path) { // the compiler repeats what it does not find
+		return "", fmt.Errorf("%s has no %s", c.Path, name)
+	}
+	return path, nil
+}
 
 // Options of one compilation. The zero value is what kernels want.
 type Options struct {

@@ -105,7 +105,6 @@ type Engine struct {
 	windows windowSpace
 	heap    heapSpace
 	queues  []queue
-	epoch   atomic.Int32 // counts the waits of the host
 
 	failMu  sync.Mutex
 	failure *Failure

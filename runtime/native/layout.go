@@ -63,9 +63,9 @@ type domain struct {
 }
 
 // ring carries commands to one rank. A record is: words in the record (low
-// half) and kernel (high half), sequence number, arguments (low half) and epoch
-// (high half), then a tag and a value for each argument. A record never wraps:
-// one with kernel -1 fills what is left at the end.
+// half) and kernel (high half), sequence number, number of arguments, then a tag
+// and a value for each argument. A record never wraps: one with kernel -1 fills
+// what is left at the end.
 type ring struct {
 	Head     int64 // words taken; written by the rank
 	_        [7]int64

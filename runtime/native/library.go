@@ -15,6 +15,7 @@ import (
 // its signal handlers do.
 type library struct {
 	startFn, syncFn, joinFn uintptr
+	orderFn                 uintptr // only where the thread sanitizer watches
 }
 
 func openLibrary(path string) (*library, error) {
@@ -30,7 +31,17 @@ func openLibrary(path string) (*library, error) {
 			return nil, fmt.Errorf("loading the engine: %w", err)
 		}
 	}
+	if fn, err := purego.Dlsym(h, "ptoc_engine_order"); err == nil {
+		lib.orderFn = fn
+	}
 	return lib, nil
+}
+
+// order tells the thread sanitizer that the host has waited for ranks.
+func (l *library) order() {
+	if l.orderFn != 0 {
+		purego.SyscallN(l.orderFn, 0)
+	}
 }
 
 // call calls a C function with a pointer to its argument struct.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -336,6 +337,39 @@ func TestMemoryIsZeroedAndReused(t *testing.T) {
 				if v != 0 {
 					t.Fatalf("rank %d: byte %d is %d", r, i, v)
 				}
+			}
+		}
+	})
+}
+
+func TestGoroutinesMaySubmitAndWaitAtOnce(t *testing.T) {
+	everywhere(t, []int{4}, func(t *testing.T, f *fixture) {
+		x, y := f.alloc(4), f.alloc(4*int64(f.Ranks()))
+		as[float32](x.Data)[0] = 1
+		k := f.kernel("add")
+		const each, n = 3, 300
+		var wg sync.WaitGroup
+		for r := range f.Ranks() {
+			for range each {
+				wg.Go(func() {
+					for i := range n {
+						seq, err := f.Submit(r, k, []Arg{Heap(x.Offset), Heap(y.Offset + 4*int64(r)), Int(1)})
+						if err == nil && i%50 == 0 {
+							err = f.WaitFor(context.Background(), r, seq)
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		f.wait()
+		for r, v := range as[float32](y.Data) {
+			if v != each*n {
+				t.Errorf("rank %d: %v", r, v)
 			}
 		}
 	})

@@ -91,7 +91,7 @@ func (e *Engine) enqueue(rank int, k Kernel, args []Arg) (int64, error) {
 	seq := q.seq + 1
 	w[0] = pack(need, int32(k))
 	w[1] = seq
-	w[2] = pack(int64(len(args)), e.epoch.Load())
+	w[2] = int64(len(args))
 	for i, a := range args {
 		w[recordHead+2*i], w[recordHead+2*i+1] = int64(a.Tag), a.Value
 	}

@@ -20,14 +20,14 @@ func (e *Engine) Wait(ctx context.Context) error {
 		}
 		return next == len(want)
 	})
-	e.epoch.Add(1)
+	e.lib.order()
 	return err
 }
 
 // WaitFor waits until a rank has done the command seq and those before it.
 func (e *Engine) WaitFor(ctx context.Context, rank int, seq int64) error {
 	err := e.waitUntil(ctx, func() bool { return e.completed(rank) >= seq })
-	e.epoch.Add(1)
+	e.lib.order()
 	return err
 }
 

@@ -28,6 +28,7 @@ extern "C" void ptoc_engine_start(start_call* call) {
     p->first = call->first;
     p->ranks = ranks;
     call->proc = p;
+    host_did();
     sigset_t mask, before;
     rank_signal_mask(&mask);
     pthread_sigmask(SIG_SETMASK, &mask, &before);
@@ -43,7 +44,9 @@ extern "C" void ptoc_engine_start(start_call* call) {
 }
 
 extern "C" void ptoc_engine_sync(sync_call* call) {
+    host_begins();
     call->ok = sync_tables(call->proc, call->modules, call->kernels, call->domains, call->error, sizeof call->error);
+    host_did();
 }
 
 static i64 now_ms() {
@@ -55,6 +58,7 @@ static i64 now_ms() {
 // Joins the ranks, which must have been told to stop. One that does not end
 // within the grace keeps its memory and runs on.
 extern "C" void ptoc_engine_join(join_call* call) {
+    host_begins();
     proc* p = call->proc;
     i64 end = now_ms() + call->grace_ms;
     for (i32 i = 0; i < p->count; ++i) {

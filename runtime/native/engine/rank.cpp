@@ -2,18 +2,6 @@
 
 enum : i32 { IDLE_YIELDS = 200 };
 
-#if defined(__SANITIZE_THREAD__)
-// The thread sanitizer does not see the Go side, which orders ranks when it
-// waits for them. The host counts its waits in the epoch that commands carry:
-// with a new one a rank acquires what all had done.
-static i32 order_cell;
-static void release_order() { __atomic_fetch_add(&order_cell, 1, __ATOMIC_RELEASE); }
-static void acquire_order() { (void)__atomic_load_n(&order_cell, __ATOMIC_ACQUIRE); }
-#else
-static void release_order() {}
-static void acquire_order() {}
-#endif
-
 // Returns the next record, or null when the rank shall exit.
 static const i64* take(rank* r) {
     struct ring* g = r->ring;
@@ -99,9 +87,7 @@ static i32 load_late(rank* r) {
 static i32 execute(rank* r, const i64* record) {
     proc* p = r->p;
     if (__atomic_load_n(&p->shared->abort, __ATOMIC_RELAXED)) return -1;
-    i32 epoch = i32(record[2] >> 32);
-    if (epoch != r->epoch) acquire_order();
-    r->epoch = epoch;
+    rank_begins();
     // Only where ranks are processes: with threads the host has done it.
     if (!p->shared->one_process &&
         (r->cmd_kernel >= p->kernels || p->domains < __atomic_load_n(&p->shared->domains, __ATOMIC_ACQUIRE)))
@@ -121,7 +107,7 @@ static void finish(rank* r, i32 status) {
         __atomic_store_n(&c->status, status, __ATOMIC_RELEASE);
     }
     if (status > 0 && status != PTOC_ABORTED) raise_abort(p, r->device);
-    release_order();
+    rank_did();
     __atomic_store_n(&r->ring->head, r->ring->head + r->cmd_words, __ATOMIC_RELEASE);
     __atomic_store_n(&c->kernel, -1, __ATOMIC_RELAXED);
     __atomic_store_n(&c->completed, r->cmd_seq, __ATOMIC_SEQ_CST);
