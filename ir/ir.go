@@ -6,11 +6,7 @@
 // So loops and branches carry scalars, tiles and arrays, never memory.
 package ir
 
-import (
-	"math"
-
-	"ptoc/lang/source"
-)
+import "ptoc/lang/source"
 
 // Module is one program after checking.
 type Module struct {
@@ -218,6 +214,10 @@ func (op *Op) attr(name string) any {
 	if i < 0 {
 		return nil
 	}
+	return op.attrAt(i)
+}
+
+func (op *Op) attrAt(i int) any {
 	if op.Args[i].Attr != nil {
 		return op.Args[i].Attr
 	}
@@ -277,12 +277,6 @@ func FloatValue(f float64, dt DType) *Value {
 // TypedInt is an integer constant of a type other than INDEX.
 func TypedInt(n int64, dt DType) *Value {
 	return &Value{Type: &Scalar{dt}, Const: &Const{Dim: ConstDim(n)}}
-}
-
-// SameConst compares constants; NaN equals NaN, and -0 differs from 0.
-func SameConst(a, b *Value) bool {
-	return TypesEqual(a.Type, b.Type) && a.Const.Dim.Equal(b.Const.Dim) && a.Const.B == b.Const.B &&
-		math.Float64bits(a.Const.F) == math.Float64bits(b.Const.F)
 }
 
 // DimOf is the value as a dim: constants and INDEX arithmetic are expanded to their normal form, any
