@@ -73,11 +73,12 @@ func production[P any](root *participle.Parser[grammar]) *participle.Parser[P] {
 
 // run parses one statement by its production, from where the parser stands.
 func run[P any](p *parser, production *participle.Parser[P]) *P {
-	p.sync()
-	n, err := production.ParseFromLexer(p.lex, participle.AllowTrailing(true))
-	if at := p.base + int(p.lex.RawCursor()); at > p.pos {
-		p.pos = at
+	lex, err := lexer.Upgrade(&tokens{p: p, pos: p.pos, compound: isCompound(p.kind()), chain: p.kind() == kIf})
+	if err != nil {
+		panic(err) // tokens.Next has none
 	}
+	n, err := production.ParseFromLexer(lex, participle.AllowTrailing(true))
+	p.enter(lex)
 	if err != nil {
 		p.failParticiple(err)
 	}
@@ -127,6 +128,7 @@ const (
 	symIndent
 	symDedent
 	symIdent
+	symBlock
 	symOther
 )
 
@@ -136,7 +138,7 @@ type definition struct{}
 func (definition) Symbols() map[string]lexer.TokenType {
 	return map[string]lexer.TokenType{
 		"EOF": lexer.EOF, "Newline": symNewline, "Indent": symIndent, "Dedent": symDedent,
-		"Ident": symIdent, "Other": symOther,
+		"Ident": symIdent, "Block": symBlock, "Other": symOther,
 	}
 }
 
@@ -149,50 +151,109 @@ func (d definition) Lex(name string, r io.Reader) (lexer.Lexer, error) {
 }
 
 func (definition) LexString(name, text string) (lexer.Lexer, error) {
-	var errs diag.List
-	f := source.NewFile(name, text)
-	toks, _ := scan(f, &errs)
-	return &tokens{text: f.Text, toks: toks}, errs.Err()
+	p := &parser{src: source.NewFile(name, text), text: text, list: &diag.List{}}
+	p.toks, _ = scan(p.src, p.list)
+	return &tokens{p: p, whole: true}, p.list.Err()
 }
 
-// tokens hands a piece of the scanned tokens to participle.
+// tokens hands one statement to participle. A body counts as one token there, so that each token of the
+// file is seen by participle once at most, however deep it is nested, and most never are.
 type tokens struct {
-	text string
-	toks []token
-	base int // index of the first token in its file
-	next int
+	p   *parser
+	pos int
 
-	session int // number of the parser
+	whole    bool // hand out everything as it is
+	compound bool // the statement has a body
+	chain    bool // and it may go on with elif and else
+	depth    int  // open brackets
+	lambdas  int  // colons to come that belong to a lambda
+	done     bool
 }
 
+// Next returns the next token. Participle's position holds, apart from the offset, what the leaves of the
+// grammar need to know: in Line the number of the parser, in Column the index of the token.
 func (t *tokens) Next() (lexer.Token, error) {
-	if t.next == len(t.toks) {
-		return lexer.EOFToken(lexer.Position{Line: t.session, Column: t.base + t.next}), nil
-	}
-	tok := t.toks[t.next]
+	tok := t.p.toks[t.pos]
 	out := lexer.Token{
-		Type: symOther, Value: t.text[tok.start:tok.end],
-		Pos: lexer.Position{Offset: int(tok.start), Line: t.session, Column: t.base + t.next},
+		Type: symbol(tok.kind), Value: t.p.text[tok.start:tok.end],
+		Pos: lexer.Position{Offset: int(tok.start), Line: t.p.session, Column: t.pos},
 	}
-	switch tok.kind {
-	case kEOF:
+	if s, ok := closers[tok.kind]; ok {
+		out.Value = s // the text may hold another bracket, or none: see scanner.punct and closeAll
+	}
+	switch {
+	case t.whole:
+		t.pos += b2i(tok.kind != kEOF)
+	case t.done || t.ends(tok.kind):
 		out.Type = lexer.EOF
-	case kNewline:
-		out.Type = symNewline
-	case kIndent:
-		out.Type = symIndent
-	case kDedent:
-		out.Type = symDedent
-	case kIdent:
-		out.Type = symIdent
-	case kRParen, kRBrack, kRBrace:
-		out.Value = closers[tok.kind] // the text may hold another one, or none: see scanner.punct
+	case t.isBody(tok.kind):
+		out.Type = symBlock
+		t.pos = t.p.lineAndBlock(t.pos)
+		next := t.p.toks[t.pos].kind
+		t.done = !t.chain || next != kElif && next != kElse
+	default:
+		t.pos++
 	}
-	t.next++
 	return out, nil
 }
 
-var closers = map[kind]string{kRParen: ")", kRBrack: "]", kRBrace: "}"}
+// ends says whether the statement is over at a token outside its bodies.
+func (t *tokens) ends(k kind) bool {
+	return k == kEOF || k == kIndent || k == kDedent || !t.compound && k.endsStmt()
+}
+
+// isBody says whether a body starts here: at the colon, or at the end of a line that lacks it. Lines of
+// decorators have none.
+func (t *tokens) isBody(k kind) bool {
+	switch k {
+	case kLParen, kLBrack, kLBrace:
+		t.depth++
+	case kRParen, kRBrack, kRBrace:
+		t.depth--
+	case kLambda:
+		t.lambdas++
+	case kColon:
+		if t.depth == 0 && t.lambdas == 0 {
+			return t.compound
+		}
+		if t.depth == 0 {
+			t.lambdas--
+		}
+	case kNewline:
+		return t.compound && !t.p.inDecorator(t.pos)
+	}
+	return false
+}
+
+func (p *parser) inDecorator(i int) bool {
+	for i > 0 && !p.toks[i-1].kind.isLayout() {
+		i--
+	}
+	return p.toks[i].kind == kAt
+}
+
+func symbol(k kind) lexer.TokenType {
+	switch k {
+	case kEOF:
+		return lexer.EOF
+	case kNewline:
+		return symNewline
+	case kIndent:
+		return symIndent
+	case kDedent:
+		return symDedent
+	case kIdent:
+		return symIdent
+	}
+	return symOther
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
 
 // Leaves of the grammar.
 
@@ -202,11 +263,11 @@ func sessionOf(lex *lexer.PeekingLexer) *parser {
 }
 
 // enter puts the parser where participle's lexer stands, leave puts the lexer where the parser stands.
-func (p *parser) enter(lex *lexer.PeekingLexer) { p.pos = p.base + int(lex.RawCursor()) }
+func (p *parser) enter(lex *lexer.PeekingLexer) { p.pos = lex.Peek().Pos.Column }
 
 func (p *parser) leave(lex *lexer.PeekingLexer) {
-	if n := p.pos - p.base; n > int(lex.RawCursor()) {
-		lex.FastForward(lexer.RawCursor(n - 1))
+	for lex.Peek().Pos.Column < p.pos && !lex.Peek().EOF() {
+		lex.Next()
 	}
 }
 
@@ -225,11 +286,8 @@ func (n *Name) Parse(lex *lexer.PeekingLexer) error {
 // Parse is participle.Parseable for the bodies of compound statements.
 func (b *Block) Parse(lex *lexer.PeekingLexer) error {
 	p := sessionOf(lex)
-	outer := p.lex
 	p.enter(lex)
-	p.lex = lex
 	*b = p.block()
-	p.lex = outer
 	p.leave(lex)
 	return nil
 }

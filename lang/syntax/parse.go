@@ -3,8 +3,6 @@ package syntax
 import (
 	"strings"
 
-	"github.com/alecthomas/participle/v2/lexer"
-
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
@@ -39,8 +37,7 @@ func Parse(f *source.File, mode Mode, list *diag.List) *File {
 	return p.file()
 }
 
-// A parser reads one file. It stands before toks[pos]; participle's lexer, which sees the tokens
-// of one top-level statement, follows behind (sync).
+// A parser reads one file. It stands before toks[pos].
 type parser struct {
 	grammars *productions
 	session  int
@@ -52,8 +49,6 @@ type parser struct {
 
 	pos  int
 	line int // index of the first token of this statement
-	lex  *lexer.PeekingLexer
-	base int // index in toks of lex's first token
 
 	depth    int      // nesting of expressions and statements
 	loops    int      // loops around this statement, in its function
@@ -89,11 +84,6 @@ func (p *parser) topLevel() []Stmt {
 		p.pos = end
 		return nil
 	}
-	lex, err := lexer.Upgrade(&tokens{text: p.text, toks: p.toks[start:end], base: start, session: p.session})
-	if err != nil {
-		panic(err) // tokens.Next has no errors
-	}
-	p.lex, p.base = lex, start
 	var out []Stmt
 	before := p.quietly
 	for p.pos < end {
@@ -223,9 +213,6 @@ func (p *parser) after() source.Span {
 	i := max(p.pos-1, 0)
 	return source.Span{File: p.src, Start: p.toks[i].end, End: p.toks[i].end}
 }
-
-// sync lets participle's lexer catch up with the parser.
-func (p *parser) sync() { p.leave(p.lex) }
 
 // Errors.
 

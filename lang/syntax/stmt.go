@@ -11,13 +11,12 @@ import (
 // stmts parses one logical line, with the block below it. What cannot be read becomes a BadStmt: the next
 // line is no worse for it.
 func (p *parser) stmts() (out []Stmt) {
-	start, lex, saved := p.pos, p.lex, p.context()
+	start, saved := p.pos, p.context()
 	p.line = start
 	defer func() {
 		switch r := recover(); r.(type) {
 		case nil:
 		case bailout:
-			p.lex = lex
 			p.restore(saved)
 			p.skipStatement(start)
 			out = append(out, &BadStmt{At: p.since(start)})

@@ -220,3 +220,5 @@ var binaryOp = [256]Op{
 	kAugPow: Pow, kAugMatMul: MatMul, kAugShl: Shl, kAugShr: Shr, kAugAnd: BitAnd, kAugOr: BitOr,
 	kAugXor: BitXor,
 }
+
+var closers = map[kind]string{kRParen: ")", kRBrack: "]", kRBrace: "}"}

@@ -12,6 +12,7 @@ x = 9223372036854775808  # ERROR "does not fit into 64 bits"
 x = -9223372036854775808
 x = 1e999  # ERROR "does not fit into a double"
 x = 'abc  # ERROR "E0108: this string has no closing"
+x = "\x1"  # ERROR "E0112"
 x = "\u12"  # ERROR "needs 4 hex"
 x = "\U00110000"  # ERROR "beyond the last"
 x = a)  # ERROR "E0107: .\). closes nothing"
