@@ -179,7 +179,9 @@ func (e *Engine) Close() error {
 // wakeAll wakes ranks wherever they sleep: on their ring or on a cell.
 func (e *Engine) wakeAll() {
 	for r := range e.cfg.Ranks {
-		e.region.wake(unsafe.Pointer(&e.region.ring(r).Tail))
+		g := e.region.ring(r)
+		atomic.AddInt32(&g.Bell, 1)
+		e.region.wake(unsafe.Pointer(&g.Bell))
 		c := e.region.rank(r)
 		if off := atomic.LoadInt64(&c.WaitCell); atomic.LoadInt32(&c.Sleeping) != 0 && off >= 0 && off < e.region.windowStride {
 			e.region.wake(unsafe.Pointer(&e.region.window(r)[off]))

@@ -70,8 +70,8 @@ type ring struct {
 	Head     int64 // words taken; written by the rank
 	_        [7]int64
 	Tail     int64 // words written; written by the host
-	Sleeping int32 // the rank sleeps on Tail
-	_        int32
+	Sleeping int32 // the rank sleeps on Bell
+	Bell     int32 // bumped to wake it
 	_        [6]int64
 	Words    [ringWords]int64
 }

@@ -12,23 +12,20 @@ import (
 )
 
 // Arg is one argument of a command.
-type Arg struct {
-	Tag   abi.Tag
-	Value int64
-}
+type Arg = abi.Arg
 
 // Int passes an integer, Float a floating-point number.
-func Int(v int64) Arg     { return Arg{abi.TagScalar, v} }
-func Float(v float64) Arg { return Arg{abi.TagScalar, int64(math.Float64bits(v))} }
+func Int(v int64) Arg     { return Arg{Tag: abi.TagScalar, Value: v} }
+func Float(v float64) Arg { return Arg{Tag: abi.TagScalar, Value: int64(math.Float64bits(v))} }
 
 // Heap passes a pointer to the heap, Window one into the running rank's window
 // segment.
-func Heap(offset int64) Arg   { return Arg{abi.TagHeap, offset} }
-func Window(offset int64) Arg { return Arg{abi.TagWindow, offset} }
+func Heap(offset int64) Arg   { return Arg{Tag: abi.TagHeap, Value: offset} }
+func Window(offset int64) Arg { return Arg{Tag: abi.TagWindow, Value: offset} }
 
 // InDomain passes the domain as the running rank sees it. A distributed tensor
 // is this and then the window's offset, as an Int.
-func InDomain(d Domain) Arg { return Arg{abi.TagDomain, int64(d)} }
+func InDomain(d Domain) Arg { return Arg{Tag: abi.TagDomain, Value: int64(d)} }
 
 // queue is the host's end of one rank's ring.
 type queue struct {
@@ -125,6 +122,7 @@ func (e *Engine) waitForRoom(rank int, q *queue, g *ring, n int64) error {
 func (e *Engine) ringBell(rank int) {
 	g := e.region.ring(rank)
 	if atomic.LoadInt32(&g.Sleeping) != 0 {
-		e.region.wake(unsafe.Pointer(&g.Tail))
+		atomic.AddInt32(&g.Bell, 1)
+		e.region.wake(unsafe.Pointer(&g.Bell))
 	}
 }

@@ -16,6 +16,7 @@ static void init_rank(rank* r, proc* p, i32 device) {
 }
 
 extern "C" void ptoc_engine_start(start_call* call) {
+    host_begins();  // its memory may be that of an engine before
     pthread_once(&handlers_once, install_handlers);
     proc* p = (proc*)calloc(1, sizeof(proc));
     rank* ranks = (rank*)calloc(call->count, sizeof(rank));
@@ -28,7 +29,6 @@ extern "C" void ptoc_engine_start(start_call* call) {
     p->first = call->first;
     p->ranks = ranks;
     call->proc = p;
-    host_did();
     sigset_t mask, before;
     rank_signal_mask(&mask);
     pthread_sigmask(SIG_SETMASK, &mask, &before);
@@ -41,6 +41,7 @@ extern "C" void ptoc_engine_start(start_call* call) {
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, 0);
+    host_did();
 }
 
 extern "C" void ptoc_engine_sync(sync_call* call) {
@@ -71,6 +72,7 @@ extern "C" void ptoc_engine_join(join_call* call) {
         if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == PTOC_RANK_EXITED) pthread_join(p->ranks[i].thread, 0);
         else ++call->left;
     }
+    host_did();
     if (call->left) return;
     for (i32 i = 0; i < p->domains; ++i) free(p->domain[i]);
     for (i32 i = 0; i < p->modules; ++i) dlclose(p->module[i]);

@@ -21,9 +21,10 @@ static const i64* take(rank* r) {
         } else if (idle < 20 + IDLE_YIELDS) {
             sched_yield();
         } else {
+            i32 bell = __atomic_load_n(&g->bell, __ATOMIC_SEQ_CST);
             __atomic_store_n(&g->sleeping, 1, __ATOMIC_SEQ_CST);
             if (__atomic_load_n(&g->tail, __ATOMIC_SEQ_CST) == head && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST))
-                futex_wait(r->p, &g->tail, i32(head), 1000);
+                futex_wait(r->p, &g->bell, bell, 1000);
             __atomic_store_n(&g->sleeping, 0, __ATOMIC_SEQ_CST);
         }
     }
