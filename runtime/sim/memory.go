@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"encoding/binary"
+
+	"ptoc/ir"
+)
+
+// Alloc is one allocation: a host tensor, a rank's copy of a window, or a kernel's own tensor.
+type Alloc struct {
+	ID     int
+	Name   string
+	Device int // the rank whose memory it is; -1: the host's
+	Window bool
+	Offset int64 // windows: in each rank's window segment
+	Data   []byte
+}
+
+// Range is some bytes of an Alloc.
+type Range struct{ Off, Len int64 }
+
+// Access is one access of a rank to memory. Everything that kernels read and write goes through one
+// Memory as an Access, so that another Memory can delay, watch or refuse it.
+type Access struct {
+	Device int // who
+	Mem    *Alloc
+	Ranges []Range // in the order of the bytes that are read or written
+	Op     *ir.Op
+}
+
+// Bytes is the size of an access.
+func (a *Access) Bytes() int64 {
+	n := int64(0)
+	for _, r := range a.Ranges {
+		n += r.Len
+	}
+	return n
+}
+
+// Cell is a signal cell.
+type Cell struct {
+	Mem *Alloc
+	Off int64
+}
+
+// Memory decides what ranks see of each other's writes.
+type Memory interface {
+	Read(a *Access, dst []byte)
+	Write(a *Access, src []byte)
+	// Update reads, changes and writes each range as one atomic access.
+	Update(a *Access, change func(at int64, b []byte))
+	// Notify changes a cell and releases what the device did before.
+	Notify(device int, c Cell, op *ir.Op, change func(int32) int32)
+	// Peek is what the owner of a cell sees there, without acquiring anything.
+	Peek(c Cell) int32
+	// Acquire ends a wait: the device now sees what the notifies that it needed had released.
+	Acquire(device int, c Cell, op *ir.Op)
+	Fence(device int, op *ir.Op)
+}
+
+// Sequential is the memory in which every access takes effect at once, for everybody.
+type Sequential struct{}
+
+func (Sequential) Read(a *Access, dst []byte) {
+	at := int64(0)
+	for _, r := range a.Ranges {
+		copy(dst[at:at+r.Len], a.Mem.Data[r.Off:])
+		at += r.Len
+	}
+}
+
+func (Sequential) Write(a *Access, src []byte) {
+	at := int64(0)
+	for _, r := range a.Ranges {
+		copy(a.Mem.Data[r.Off:r.Off+r.Len], src[at:])
+		at += r.Len
+	}
+}
+
+func (Sequential) Update(a *Access, change func(int64, []byte)) {
+	at := int64(0)
+	for _, r := range a.Ranges {
+		change(at, a.Mem.Data[r.Off:r.Off+r.Len])
+		at += r.Len
+	}
+}
+
+func (Sequential) Notify(_ int, c Cell, _ *ir.Op, change func(int32) int32) {
+	b := c.Mem.Data[c.Off:]
+	binary.LittleEndian.PutUint32(b, uint32(change(int32(binary.LittleEndian.Uint32(b)))))
+}
+
+func (Sequential) Peek(c Cell) int32           { return int32(binary.LittleEndian.Uint32(c.Mem.Data[c.Off:])) }
+func (Sequential) Acquire(int, Cell, *ir.Op)   {}
+func (Sequential) Fence(device int, op *ir.Op) {}

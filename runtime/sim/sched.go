@@ -1,0 +1,41 @@
+package sim
+
+import "math/rand/v2"
+
+// Scheduler picks who runs next. It is asked at every point where ranks can affect each other.
+type Scheduler interface {
+	// Pick chooses one of the ranks that can run; current is who ran last, -1 at the start.
+	Pick(runnable []int, current int) int
+}
+
+// RoundRobin lets each rank run up to its next access to what others see.
+type RoundRobin struct{}
+
+func (RoundRobin) Pick(runnable []int, current int) int {
+	for _, r := range runnable {
+		if r > current {
+			return r
+		}
+	}
+	return runnable[0]
+}
+
+// Greedy lets a rank run for as long as it can: the fastest, and the least fair.
+type Greedy struct{}
+
+func (Greedy) Pick(runnable []int, current int) int {
+	for _, r := range runnable {
+		if r == current {
+			return r
+		}
+	}
+	return RoundRobin{}.Pick(runnable, current)
+}
+
+// Random picks by a seed: the same seed gives the same run.
+type Random struct{ rng *rand.Rand }
+
+// NewRandom makes a seeded scheduler.
+func NewRandom(seed uint64) *Random { return &Random{rand.New(rand.NewPCG(seed, 0))} }
+
+func (r *Random) Pick(runnable []int, _ int) int { return runnable[r.rng.IntN(len(runnable))] }
