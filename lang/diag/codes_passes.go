@@ -1,0 +1,20 @@
+package diag
+
+// Rules of the language that only passes can check: after inlining and constant folding.
+const (
+	InlineRecursion Code = 390
+	InlineMismatch  Code = 391
+	UnrollCount     Code = 392
+	UnrollLimit     Code = 393
+)
+
+var passRows = []Row{
+	{InlineRecursion, "recursive inline function",
+		"An inline function may not call itself, directly or through others: its body is put in place of every call, which would never end.", ""},
+	{InlineMismatch, "inline function does not fit its arguments",
+		"With the shapes and types of these arguments an op inside the inline function is no longer legal, for example a shape that must be known before the kernel runs.", ""},
+	{UnrollCount, "pl.unroll count is not constant",
+		"A pl.unroll loop is written out at compile time, so start, stop and step must be constants. Use pl.range otherwise.", ""},
+	{UnrollLimit, "pl.unroll repeats too often",
+		"A pl.unroll loop is written out at compile time, at most 1024 times. Use pl.range for more.", ""},
+}
