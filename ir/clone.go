@@ -32,6 +32,7 @@ type Cloner struct {
 	To     *Func
 	Dims   func(Atom) (Dim, bool) // replaces symbols, in types and constants; nil: none
 	Callee func(*Func) *Func      // replaces callees; nil: none
+	Build  *Builder               // where a symbol that becomes a run-time value is computed
 
 	keepIDs bool
 	vals    map[*Value]*Value
@@ -50,7 +51,11 @@ func (c *Cloner) Value(v *Value) *Value {
 	}
 	if v.IsConst() && c.Dims != nil && len(v.Const.Dim.terms) > 0 {
 		if _, ok := v.Const.Dim.Const(); !ok {
-			w := &Value{Type: v.Type, Const: &Const{Dim: v.Const.Dim.Subst(c.Dims)}}
+			d := v.Const.Dim.Subst(c.Dims)
+			w := &Value{Type: v.Type, Const: &Const{Dim: d}}
+			if c.Build != nil && d.HasValues() {
+				w = c.Build.Dim(d)
+			}
 			c.vals[v] = w
 			return w
 		}

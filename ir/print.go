@@ -334,13 +334,19 @@ func (p *printer) region(op *Op, i int, targets []*Value) {
 
 var cmpInfix = []string{"==", "!=", "<", "<=", ">", ">="}
 
+// constantOperands: such an op stays because it does not fold; written with an operator it would be
+// the front end's constant arithmetic, which has rules of its own.
+func constantOperands(op *Op) bool {
+	return op.Args[0].Vals[0].IsConst() && op.Args[1].Vals[0].IsConst()
+}
+
 // expr prints an op that is one expression.
 func (p *printer) expr(op *Op) {
 	infix := op.Kind.Infix
 	if op.Kind == Cmp {
 		infix = cmpInfix[op.Enum("cmp_type").Value]
 	}
-	if infix != "" {
+	if infix != "" && !constantOperands(op) {
 		p.infixVal(op.Args[0].Vals[0])
 		p.text(" ", infix, " ")
 		p.infixVal(op.Args[1].Vals[0])
