@@ -67,9 +67,9 @@ func (d *Diagnostic) Fix(at source.Span, replacement, format string, args ...any
 	return d
 }
 
-// Error returns "file:line:col: error E0123: message", on one line.
+// Error returns "file:line:col error E0123: message", on one line.
 func (d *Diagnostic) Error() string {
-	return fmt.Sprintf("%s: %s %s: %s", d.At, d.Severity, d.Code, d.Message)
+	return fmt.Sprintf("%s %s %s: %s", d.At, d.Severity, d.Code, d.Message)
 }
 
 // New makes an error that no list holds yet.

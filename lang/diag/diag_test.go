@@ -1,0 +1,139 @@
+package diag_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+)
+
+func TestExcerptsPointAtTheirText(t *testing.T) {
+	f := source.NewFile("k.pl", "a = 1\r\n\t名 = foo(bar,\n  baz)\n")
+	at := strings.Index(f.Text, "bar")
+	var list diag.List
+	list.Errorf(diag.UnexpectedToken, f.Span(at, at+13), "100%").
+		Note(f.Span(0, 1), "first %s", "here").
+		Note(source.Span{}, "no place").
+		Help("do this").
+		Fix(f.Span(at, at+3), "qux", "write qux")
+	var b bytes.Buffer
+	diag.Render(&b, &list, diag.Options{})
+	want := `k.pl:2:10 error E0101: 100%
+  |
+2 |     名 = foo(bar,
+  |              ^~~~
+k.pl:1:1 note: first here
+  |
+1 | a = 1
+  | ^
+  = note: no place
+  = help: do this
+  = fix: write qux
+  |
+2 |     名 = foo(qux,
+  |              +++
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+	b.Reset()
+	diag.Render(&b, &list, diag.Options{Color: true})
+	plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(b.String(), "")
+	if plain != want || plain == b.String() {
+		t.Errorf("colours change more than colours:\n%s", b.String())
+	}
+}
+
+func TestListIsSortedWithoutRepetitionsAndLimited(t *testing.T) {
+	f := source.NewFile("k.pl", strings.Repeat("x\n", 50))
+	var list diag.List
+	for i := 29; i >= 0; i-- {
+		list.Errorf(diag.BadCharacter, f.Span(2*i, 2*i+1), "no. %d", i)
+		list.Errorf(diag.BadCharacter, f.Span(2*i, 2*i+1), "again")
+	}
+	list.Warnf(diag.BadNumber, source.Span{}, "nowhere")
+	sorted := list.Sorted()
+	if len(sorted) != 31 || sorted[0].Message != "nowhere" || sorted[1].Message != "no. 0" || sorted[30].Message != "no. 29" {
+		t.Errorf("%d: %s", len(sorted), list.Error())
+	}
+	var b bytes.Buffer
+	diag.Render(&b, &list, diag.Options{})
+	if got := b.String(); strings.Count(got, "E0109") != 19 || !strings.HasSuffix(got, "and 11 more\n") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestWarningsAreNoErrors(t *testing.T) {
+	var list diag.List
+	list.Warnf(diag.BadNumber, source.Span{}, "x")
+	if list.HasErrors() || list.Err() != nil || list.Len() != 1 {
+		t.Error("a warning counts as an error")
+	}
+}
+
+func TestJSONHoldsEverything(t *testing.T) {
+	f := source.NewFile("k.pl", "x = é<y\n")
+	var list diag.List
+	list.Errorf(diag.BadCharacter, f.Span(6, 7), "<").Note(f.Span(0, 1), "n").Help("h").Fix(f.Span(6, 7), ">", "t")
+	var b bytes.Buffer
+	if err := diag.RenderJSON(&b, &list); err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := `map[at:map[col:6 end:7 endCol:7 endLine:1 file:k.pl line:1 start:6] code:E0109 family:syntax fixes:[map[at:map[col:6 end:7 endCol:7 endLine:1 file:k.pl line:1 start:6] replacement:> text:t]] helps:[h] message:< notes:[map[at:map[col:1 end:1 endCol:2 endLine:1 file:k.pl line:1 start:0] text:n]] severity:error]`
+	if s := fmt.Sprint(got[0]); s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
+	}
+}
+
+func TestEveryRowIsComplete(t *testing.T) {
+	seen := map[diag.Code]bool{}
+	for _, r := range diag.Rows() {
+		if seen[r.Code] {
+			t.Errorf("%s has two rows", r.Code)
+		}
+		seen[r.Code] = true
+		if r.Title == "" || !strings.HasSuffix(r.Doc, ".") {
+			t.Errorf("%s: a title and whole sentences, please", r.Code)
+		}
+		if r.Example != "" && !strings.Contains(r.Example, "# ERROR \"") && !strings.Contains(r.Example, "# WARNING \"") {
+			t.Errorf("%s: the example does not say where its error is", r.Code)
+		}
+		if got, ok := diag.Lookup(strings.ToLower(r.Code.String())); !ok || got.Code != r.Code {
+			t.Errorf("%s is not found", r.Code)
+		}
+	}
+	for _, name := range []string{"", "E", "E9999", "x101"} {
+		if _, ok := diag.Lookup(name); ok {
+			t.Errorf("%q is found", name)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	ops := []string{"allreduce", "allgather", "add", "load", "store", "sub", "FP32", "range", "n"}
+	for name, want := range map[string]string{
+		"alreduce": "allreduce", "allgahter": "allgather", "laod": "load", "fp32": "FP32", "ragne": "range",
+		"x": "", "N": "n", "ad": "", "addd": "add", "completely": "", "store": "",
+	} {
+		if got := diag.Nearest(name, ops); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestFixesAreApplied(t *testing.T) {
+	f := source.NewFile("k.pl", "abcdef")
+	got := diag.Apply(f, []diag.Fix{{At: f.Span(4, 6), New: "X"}, {At: f.Span(1, 2), New: ""}, {At: f.Span(0, 0), New: ">"}, {At: f.Span(5, 6), New: "no"}})
+	if got != ">acdX" {
+		t.Errorf("got %q", got)
+	}
+}
