@@ -1,7 +1,6 @@
 package native
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -200,5 +199,3 @@ func (e *Engine) stopChildren() {
 		}
 	}
 }
-
-var errNotAWorker = errors.New("the worker's environment is damaged")

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -67,7 +68,7 @@ type Config struct {
 
 	WindowBytes int64         // address space of each rank's windows; default 8 GiB
 	HeapBytes   int64         // address space of host tensors; default 32 GiB
-	Timeout     time.Duration // without progress of any rank; default 30 s
+	Timeout     time.Duration // without progress of any rank; default 30 s; < 0: none
 	Grace       time.Duration // for ranks to leave after an abort; default 2 s
 }
 
@@ -83,6 +84,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
+	}
+	if c.Timeout < 0 {
+		c.Timeout = math.MaxInt64
 	}
 	if c.Grace == 0 {
 		c.Grace = 2 * time.Second

@@ -45,7 +45,7 @@ func MaybeWorker() {
 func runWorker(text string) error {
 	var s workerSpec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return fmt.Errorf("%w: %v", errNotAWorker, err)
+		return fmt.Errorf("%s: %w", workerEnv, err)
 	}
 	lib, err := openLibrary(s.Engine)
 	if err != nil {
