@@ -14,7 +14,7 @@ import (
 type RankStatus struct {
 	Rank      int
 	Code      abi.Code // OK: nothing is wrong with it
-	Site      int32    // of the fault; -1 when unknown
+	Site      int32    // of the fault, or of the loop that was aborted; -1 when unknown
 	Operands  [6]int64 // of the fault; see abi.Codes
 	Kernel    Kernel   // that runs, or failed; -1: none
 	Name      string   // of the kernel

@@ -72,7 +72,7 @@ func TestAHangIsReportedWithWhatEachRankWaitsFor(t *testing.T) {
 		if r := fail.Ranks[1]; r.Code != abi.Aborted || r.Name != "wait_forever" || r.Seq != 1 || r.Wait == nil || *r.Wait != want {
 			t.Errorf("rank 1 waited: %+v %+v", r, r.Wait)
 		}
-		if r := fail.Ranks[2]; r.Code != abi.Aborted || r.Name != "loop_polling" || r.Wait != nil {
+		if r := fail.Ranks[2]; r.Code != abi.Aborted || r.Name != "loop_polling" || r.Site != 23 || r.Wait != nil {
 			t.Errorf("rank 2 looped: %+v", r)
 		}
 		if _, err := f.Submit(0, f.kernel("empty"), nil); !errors.Is(err, error(fail)) {

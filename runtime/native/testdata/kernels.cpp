@@ -71,7 +71,7 @@ extern "C" i32 wait_forever(ptoc_ctx* ctx, const i64* a) {
 
 extern "C" i32 loop_polling(ptoc_ctx* ctx, const i64*) {
     for (;;) {
-        if (i32 s = ptoc_poll(ctx)) return s;
+        if (i32 s = ptoc_poll(ctx, 23)) return s;
     }
 }
 
