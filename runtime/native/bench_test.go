@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"ptoc/codegen/toolchain"
 )
 
 // One call is an empty kernel on every rank, queued behind the last.
@@ -76,5 +78,19 @@ func BenchmarkOpenRunClose(b *testing.B) {
 				f.Close()
 			}
 		})
+	}
+}
+
+// One op compiles the engine, as the first run on a machine does.
+func BenchmarkBuildEngine(b *testing.B) {
+	for b.Loop() {
+		b.Setenv("PTOC_CACHE", b.TempDir())
+		tc, err := toolchain.Open()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Build(context.Background(), tc, toolchain.NoSanitizer); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
