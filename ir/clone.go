@@ -85,7 +85,8 @@ func (c *Cloner) Block(src, dst *Block) {
 // Ops appends copies of ops to dst.
 func (c *Cloner) Ops(ops []*Op, dst *Block) {
 	for _, op := range ops {
-		dst.Ops = append(dst.Ops, c.Op(op))
+		out := c.Op(op) // first: it may build dims at the end of dst
+		dst.Ops = append(dst.Ops, out)
 	}
 }
 

@@ -126,6 +126,9 @@ func (d Dim) Const() (int64, bool) {
 // Is reports whether d is the constant n.
 func (d Dim) Is(n int64) bool { c, ok := d.Const(); return ok && c == n }
 
+// Key is a text that two dims share exactly if they are Equal.
+func (d Dim) Key() string { return d.key }
+
 // Equal reports whether both have the same normal form.
 func (d Dim) Equal(e Dim) bool { return d.key == e.key }
 

@@ -330,3 +330,11 @@ func (f *Func) NewBlockArg(b *Block, name string, t Type) *Value {
 	b.Args = append(b.Args, v)
 	return v
 }
+
+// ValueDim is v as a dim of its own, without a look at how it was computed.
+func ValueDim(v *Value) Dim {
+	if v.Const != nil {
+		return v.Const.Dim
+	}
+	return atomDim(Atom{Op: AtomVal, Val: v})
+}

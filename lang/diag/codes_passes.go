@@ -6,6 +6,7 @@ const (
 	InlineMismatch  Code = 391
 	UnrollCount     Code = 392
 	UnrollLimit     Code = 393
+	ConstantMisfit  Code = 394
 )
 
 var passRows = []Row{
@@ -17,4 +18,6 @@ var passRows = []Row{
 		"A pl.unroll loop is written out at compile time, so start, stop and step must be constants. Use pl.range otherwise.", ""},
 	{UnrollLimit, "pl.unroll repeats too often",
 		"A pl.unroll loop is written out at compile time, at most 1024 times. Use pl.range for more.", ""},
+	{ConstantMisfit, "constants make an op illegal",
+		"After unrolling and constant folding an op has constant operands that it may not have, for example an offset past the end of a tensor.", ""},
 }

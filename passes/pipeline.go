@@ -1,0 +1,129 @@
+// Package passes lowers checked modules until code generators can print them. One pass is one function
+// in one file; this file is the table that puts them in order, pipeline_run.go runs it.
+package passes
+
+import (
+	"ptoc/ir"
+	"ptoc/lang/diag"
+)
+
+// Context is what a pass gets beside the module. Errors of the user's program go to Diags; a pass that
+// finds an invariant broken panics, which Run reports as an internal error.
+type Context struct {
+	Diags  *diag.List
+	Target string // what code is made for: "cpu"
+	Ranks  int    // how many ranks the program will run on; 0 where that is not known yet
+
+	Choices []Choice // which algorithms LowerCompositeOps chose, for `ptoc run` to print
+}
+
+// Pass is one row of the table.
+type Pass struct {
+	Name   string
+	run    func(*ir.Module, *Context)
+	Needs  Props // what must hold before
+	Makes  Props // what holds afterwards
+	Breaks Props // what may hold no more
+	Doc    string
+}
+
+// Props are facts about a module that one pass establishes and another relies on.
+type Props uint16
+
+const (
+	Inlined         Props = 1 << iota // no inline functions
+	Folded                            // constants folded, dead code gone, no pl.unroll loops
+	SignalsGiven                      // every host allreduce has a signal
+	DomainsNamed                      // every window allocation names its domain
+	HostLowered                       // no collectives in host functions
+	CompositesGone                    // no composite ops at all
+	TileOpsFused                      // elementwise tile ops, loads and stores only inside pl.fused
+	Fenced                            // streaming writes are fenced before every signal
+	SignalsPadded                     // signal cells have cache lines of their own where that is possible
+	ScratchAssigned                   // every tile has its place in the arena
+)
+
+// table is the pipeline. The order is held against the properties and against the table below by a
+// test.
+var table = []Pass{
+	// First: nothing after it wants to look through calls of inline functions.
+	{Name: "InlineFunctions", run: inlineFunctions, Makes: Inlined, Breaks: Folded,
+		Doc: "splice inline functions into their callers"},
+
+	// Next: constant arguments of what was inlined decide branches and unroll counts, and every later
+	// pass is faster on less code.
+	{Name: "Simplify", run: simplify, Needs: Inlined, Makes: Folded,
+		Doc: "fold constants and dims, drop dead code, unroll pl.unroll"},
+
+	// Before domains: the buffers that it allocates belong to domains like all others.
+	{Name: "SynthesizeAllreduceSignals", run: synthesizeAllreduceSignals, Needs: Inlined, Makes: SignalsGiven,
+		Doc: "give host allreduces without a signal a window buffer of their own"},
+
+	// Before host collectives: they are dispatched to the ranks of their domain, no others.
+	{Name: "MaterializeCommDomainScopes", run: materializeCommDomainScopes, Needs: Inlined | SignalsGiven, Makes: DomainsNamed,
+		Doc: "find which ranks share which windows; one scope a domain"},
+
+	// Before composites: it makes kernels that contain them.
+	{Name: "LowerHostTensorCollectives", run: lowerHostTensorCollectives, Needs: Inlined | SignalsGiven | DomainsNamed, Makes: HostLowered,
+		Doc: "turn host collectives into per-rank dispatches of library kernels"},
+
+	// Before fusion: library code is tile code like the user's, and fuses with it.
+	{Name: "LowerCompositeOps", run: lowerCompositeOps, Needs: Inlined | HostLowered, Makes: CompositesGone, Breaks: Folded,
+		Doc: "replace collectives inside kernels by inlined library code"},
+
+	// Again: what the library left for constants to decide is decided now.
+	{Name: "Simplify", run: simplify, Needs: Inlined, Makes: Folded,
+		Doc: "fold what lowering made constant"},
+
+	// {Name: "FuseTileOps", run: fuseTileOps, Needs: Inlined | CompositesGone | Folded, Makes: TileOpsFused,
+	// 	Doc: "chains of tile ops become one loop with a scalar body"},
+
+	// After fusion, which moves stores (but never across a signal) and decides which of them stream.
+	{Name: "InsertCommFence", run: insertCommFence, Needs: CompositesGone, Makes: Fenced,
+		Doc: "order streaming writes before signals"},
+
+	// After everything that makes or reads signal windows.
+	{Name: "PadSignalWindows", run: padSignalWindows, Needs: CompositesGone | HostLowered, Makes: SignalsPadded,
+		Doc: "one signal cell a cache line, where nothing can see the difference"},
+
+	// Last: any change of tiles would make its offsets wrong.
+	// {Name: "PlanMemory", run: planMemory, Needs: TileOpsFused, Makes: ScratchAssigned,
+	// 	Doc: "place tiles in the arena, reusing memory by liveness"},
+}
+
+// constraint says that every row of first stands before every row of then.
+type constraint struct {
+	first, then string
+	reason      string
+}
+
+// order holds what the properties above cannot say: why two passes stand in this order and not the
+// other.
+var order = []constraint{
+	{"InlineFunctions", "SynthesizeAllreduceSignals", "an inline function may contain the allreduce; each place it is spliced into needs a signal of its own"},
+	{"InlineFunctions", "MaterializeCommDomainScopes", "dispatches inside an inline function say which ranks a window belongs to"},
+	{"InlineFunctions", "LowerCompositeOps", "library code is inlined by the same splicing and must not find calls of inline functions left"},
+	{"SynthesizeAllreduceSignals", "MaterializeCommDomainScopes", "the new signal buffers need a domain too"},
+	{"MaterializeCommDomainScopes", "LowerHostTensorCollectives", "a collective is dispatched to exactly the ranks of its domain"},
+	{"LowerHostTensorCollectives", "LowerCompositeOps", "the kernels that it makes contain the collectives that get lowered"},
+	{"LowerCompositeOps", "FuseTileOps", "library code should fuse like the user's; and fused loops may not contain collectives"},
+	{"LowerCompositeOps", "InsertCommFence", "the notifies and streaming stores that need fences come from library code"},
+	{"LowerCompositeOps", "PadSignalWindows", "only lowered code shows every access to a signal window"},
+	{"FuseTileOps", "InsertCommFence", "fusion moves stores and marks the streaming ones; fences placed earlier could end up on the wrong side"},
+	{"FuseTileOps", "PlanMemory", "tiles that fusion removes need no memory"},
+	{"InsertCommFence", "PlanMemory", "PlanMemory is last: its offsets describe the final ops"},
+	{"PadSignalWindows", "PlanMemory", "PlanMemory is last: its offsets describe the final ops"},
+}
+
+// Passes lists the pipeline in order.
+func Passes() []Pass { return append([]Pass(nil), table...) }
+
+// Find returns a pass by name.
+func Find(name string) (Pass, bool) {
+	for _, p := range table {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Pass{}, false
+}
