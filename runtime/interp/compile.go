@@ -41,7 +41,7 @@ func (c *Compiler) compile(f *ir.Func) *Code {
 	}
 	c.busy[f] = true
 	outer := c.code
-	code := &Code{Func: f, slots: slots(f)}
+	code := &Code{Binder: &Binder{Func: f}, slots: slots(f)}
 	c.code = code
 	// The function's own symbols come first, then those that its callees need from it.
 	for _, s := range f.DimSyms() {
@@ -49,7 +49,7 @@ func (c *Compiler) compile(f *ir.Func) *Code {
 	}
 	code.body = c.Block(f.Body)
 	c.code = outer
-	code.bindShapes()
+	code.Binder = NewBinder(f, code.Syms)
 	c.busy[f] = false
 	c.codes[f] = code
 	return code

@@ -73,42 +73,58 @@ func (c *Compiler) atom(a ir.Atom) func(*Frame) int64 {
 	}
 }
 
-// Bind is one extent of a parameter that has symbols: it gives one (Sym >= 0) or is checked.
-type Bind struct {
-	Param, Dim int
-	Sym        int // index in Code.Syms, -1: only a check
-	Coef       int64
-	rest       ir.Dim // Sym is (extent - rest) / Coef
+// bind is one extent of a parameter: it gives a symbol (sym >= 0) or is checked.
+type bind struct {
+	param, dim int
+	sym        int // index in Syms, -1: only a check
+	coef       int64
+	rest       ir.Dim // sym is (extent - rest) / coef
 	want       ir.Dim
+	direct     bool // want is the symbol alone
+	fixed      bool // want is n
+	n          int64
 }
 
-// bindShapes plans how the symbols follow from the arguments' shapes, as ir.BindDims does.
-func (c *Code) bindShapes() {
+// Binder gives the symbols of a function their values, from the shapes of its arguments.
+type Binder struct {
+	Func *ir.Func
+	Syms []string // symbols that need values
+	Free []int    // indices of those that no shape gives: the caller passes them
+
+	bind []bind
+}
+
+// NewBinder plans how the symbols follow from the arguments' shapes, as ir.BindDims does.
+func NewBinder(f *ir.Func, syms []string) *Binder {
+	c := &Binder{Func: f, Syms: syms}
 	at := map[string]int{}
-	for i, s := range c.Syms {
+	for i, s := range syms {
 		at[s] = i
 	}
 	bound := map[string]bool{}
-	for p, v := range c.Func.Params() {
+	for p, v := range f.Params() {
 		for d, dim := range ir.ShapeOf(v.Type) {
-			b := Bind{Param: p, Dim: d, Sym: -1, want: dim}
+			b := bind{param: p, dim: d, sym: -1, want: dim}
+			b.n, b.fixed = dim.Const()
 			for _, s := range dim.Syms() {
 				coef, rest, ok := dim.Linear(s)
 				if !ok || bound[s] || !allBound(rest, bound) {
 					continue
 				}
-				b.Sym, b.Coef, b.rest = at[s], coef, rest
+				b.sym, b.coef, b.rest = at[s], coef, rest
+				_, b.direct = dim.Sym()
 				bound[s] = true
 				break
 			}
-			c.Bind = append(c.Bind, b)
+			c.bind = append(c.bind, b)
 		}
 	}
-	for i, s := range c.Syms {
+	for i, s := range syms {
 		if !bound[s] {
 			c.Free = append(c.Free, i)
 		}
 	}
+	return c
 }
 
 func allBound(d ir.Dim, bound map[string]bool) bool {
@@ -135,35 +151,29 @@ func (m *Mismatch) Error() string {
 
 // BindSyms gives syms (parallel to c.Syms, Free ones already set) the values that the arguments'
 // shapes (nil for scalars) give, and checks every extent.
-func (c *Code) BindSyms(syms []int64, shapes [][]int64) *Mismatch {
-	for i := range c.Bind {
-		b := &c.Bind[i]
-		got := shapes[b.Param][b.Dim]
-		if n, ok := b.want.Const(); ok {
-			if n != got {
-				return c.mismatch(b, got, n)
-			}
+func (c *Binder) BindSyms(syms []int64, shapes [][]int64) *Mismatch {
+	for i := range c.bind {
+		b := &c.bind[i]
+		got, want := shapes[b.param][b.dim], b.n
+		switch {
+		case b.direct:
+			syms[b.sym] = got
 			continue
+		case b.sym >= 0:
+			syms[b.sym] = (got - c.eval(b.rest, syms)) / b.coef
+			want = c.eval(b.want, syms)
+		case !b.fixed:
+			want = c.eval(b.want, syms)
 		}
-		if b.Sym >= 0 {
-			syms[b.Sym] = (got - c.eval(b.rest, syms)) / b.Coef
-			if b.Coef == 1 {
-				continue // exact
-			}
-		}
-		if n := c.eval(b.want, syms); n != got {
-			return c.mismatch(b, got, n)
+		if want != got {
+			return &Mismatch{c.Func.Params()[b.param], b.dim, got, want, b.want.String()}
 		}
 	}
 	return nil
 }
 
-func (c *Code) mismatch(b *Bind, got, want int64) *Mismatch {
-	return &Mismatch{c.Func.Params()[b.Param], b.Dim, got, want, b.want.String()}
-}
-
 // eval is a dim of symbols only; parameter types cannot mention run-time values.
-func (c *Code) eval(d ir.Dim, syms []int64) int64 {
+func (c *Binder) eval(d ir.Dim, syms []int64) int64 {
 	if n, ok := d.Const(); ok {
 		return n
 	}
@@ -182,7 +192,7 @@ func (c *Code) eval(d ir.Dim, syms []int64) int64 {
 }
 
 // ParamShapes are the shapes of the memory parameters for given symbols, nil for the others.
-func (c *Code) ParamShapes(syms []int64) [][]int64 {
+func (c *Binder) ParamShapes(syms []int64) [][]int64 {
 	out := make([][]int64, len(c.Func.Params()))
 	for p, v := range c.Func.Params() {
 		if _, ok := v.Type.(*ir.Tensor); !ok {

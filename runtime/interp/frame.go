@@ -73,11 +73,7 @@ func Catch(fn func()) (err error) {
 
 // Code is a compiled function.
 type Code struct {
-	Func *ir.Func
-	Syms []string // symbols that a frame needs values for
-	Bind []Bind   // how those that the arguments' shapes give are found
-
-	Free []int // indices of the symbols that no shape gives: the caller passes them
+	*Binder
 
 	body  []Step
 	slots int

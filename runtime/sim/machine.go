@@ -78,6 +78,9 @@ func (m *Machine) AddHeap(name string, data []byte) int64 {
 	return int64(len(m.heap)-1) << heapShift
 }
 
+// DropHeap forgets memory of the host.
+func (m *Machine) DropHeap(addr int64) { m.heap[addr>>heapShift].Data = nil }
+
 // Domain returns the id of an ordered set of devices that share windows.
 func (m *Machine) Domain(devices []int) (int, error) {
 	for i, d := range m.domains {

@@ -1,0 +1,347 @@
+package controller
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/runtime/failure"
+	"ptoc/runtime/interp"
+	"ptoc/runtime/tensor"
+)
+
+// Report turns what Run returned into the one message that the user gets. Errors that it does not
+// know give nil.
+func (p *Program) Report(err error) *diag.Diagnostic {
+	var f *failure.Failure
+	var h *hostError
+	var fault *interp.Fault
+	switch {
+	case errors.As(err, &f):
+		return (&reporter{p: p, f: f}).report()
+	case errors.As(err, &h):
+		d := diag.New(diag.HostFault, h.at, "%s", h.text)
+		if h.help != "" {
+			d.Help("%s", h.help)
+		}
+		return d
+	case errors.As(err, &fault):
+		code, text := describe(fault.Code, fault.V, "the host program")
+		at := source.Span{}
+		if fault.Op != nil {
+			at = fault.Op.Span
+		}
+		return diag.New(code, at, "%s", text)
+	}
+	return nil
+}
+
+type reporter struct {
+	p *Program
+	f *failure.Failure
+}
+
+// report picks the rank that explains most: one that failed, else one that runs for ever, else one
+// that waits.
+func (r *reporter) report() *diag.Diagnostic {
+	if r.f.Cause == failure.Cancelled {
+		return nil
+	}
+	if k := r.find(failure.Failed, failure.Dead); k != nil {
+		return r.others(r.failed(k), k)
+	}
+	if k := r.find(failure.Running, failure.Stuck); k != nil {
+		return r.others(r.endless(k), k)
+	}
+	if k := r.find(failure.Waiting); k != nil {
+		return r.hang(k)
+	}
+	return diag.New(diag.WaitForever, source.Span{}, "no rank got on%s", r.patience())
+}
+
+// find prefers the rank that failed first.
+func (r *reporter) find(states ...failure.State) *failure.Rank {
+	var found *failure.Rank
+	for i := range r.f.Ranks {
+		k := &r.f.Ranks[i]
+		for _, s := range states {
+			if k.State == s && (found == nil || k.Rank == r.f.First) {
+				found = k
+			}
+		}
+	}
+	return found
+}
+
+func (r *reporter) patience() string {
+	if r.f.Cause == failure.Timeout && r.f.After != "" && r.f.After != "0s" {
+		return " for " + r.f.After
+	}
+	return ""
+}
+
+func (r *reporter) failed(k *failure.Rank) *diag.Diagnostic {
+	at := k.At
+	code, text := describe(k.Code, k.V, fmt.Sprintf("rank %d", k.Rank))
+	if k.State == failure.Dead {
+		code = diag.RankDied
+	}
+	if at.Op != "" {
+		text = at.Op + ": " + text
+	} else if k.Kernel != "" {
+		text = fmt.Sprintf("kernel %s: %s", k.Kernel, text)
+	}
+	d := r.at(code, at, k.Kernel, "%s", text)
+	if out := strings.TrimSpace(k.Output); out != "" {
+		d.Note(source.Span{}, "the last output of rank %d: %s", k.Rank, out)
+	}
+	return d
+}
+
+// at makes a diagnostic at a place; where a place is unknown it stands at the kernel.
+func (r *reporter) at(code diag.Code, p failure.Place, kernel, format string, args ...any) *diag.Diagnostic {
+	span, prefix := p.Span, ""
+	if !span.IsValid() && p.Text != "" {
+		prefix = p.Text + ": "
+	} else if f := r.p.Module.Func(kernel); !span.IsValid() && f != nil {
+		span = f.Span
+	}
+	return diag.New(code, span, "%s", prefix+fmt.Sprintf(format, args...))
+}
+
+func (r *reporter) endless(k *failure.Rank) *diag.Diagnostic {
+	d := r.at(diag.KernelEndless, k.At, k.Kernel, "rank %d runs %s without an end%s", k.Rank, k.Kernel, r.patience())
+	if k.State == failure.Stuck {
+		d.Note(source.Span{}, "it does not react when it is told to stop: a loop without a check, or a call that does not return")
+	}
+	return d.Help("if it only needs longer, give --timeout")
+}
+
+// others adds what the other ranks do.
+func (r *reporter) others(d *diag.Diagnostic, but *failure.Rank) *diag.Diagnostic {
+	const most = 6
+	var left []int64
+	for i := range r.f.Ranks {
+		k := &r.f.Ranks[i]
+		switch {
+		case k == but:
+		case len(d.Notes) >= most:
+			left = append(left, int64(k.Rank))
+		default:
+			r.note(d, k)
+		}
+	}
+	if len(left) > 0 {
+		d.Note(source.Span{}, "and ranks %s", tensor.ShapeString(left))
+	}
+	return d
+}
+
+func (r *reporter) note(d *diag.Diagnostic, k *failure.Rank) {
+	switch k.State {
+	case failure.Waiting:
+		name, _ := r.cell(k)
+		d.Note(k.Wait.At.Span, "rank %d waits here%s: %s is %d, expected %s %d", k.Rank, placeText(k.Wait.At), name, k.Wait.Seen, k.Wait.Sign(), k.Wait.Want)
+	case failure.Running, failure.Stuck:
+		d.Note(k.At.Span, "rank %d runs %s%s", k.Rank, k.Kernel, placeText(k.At))
+	case failure.Failed, failure.Dead:
+		_, text := describe(k.Code, k.V, fmt.Sprintf("rank %d", k.Rank))
+		d.Note(k.At.Span, "%s%s", text, placeText(k.At))
+	default:
+		d.Note(source.Span{}, "rank %d %s", k.Rank, finished(k))
+	}
+}
+
+// placeText is needed where there is no span to show.
+func placeText(p failure.Place) string {
+	if !p.Span.IsValid() && p.Text != "" {
+		return " (" + p.Text + ")"
+	}
+	return ""
+}
+
+func finished(k *failure.Rank) string {
+	switch k.Submitted {
+	case 0:
+		return "was given no kernel at all"
+	case 1:
+		return "has finished its kernel"
+	}
+	return fmt.Sprintf("has finished its %d kernels", k.Submitted)
+}
+
+// hang reports a wait that nothing will end.
+func (r *reporter) hang(k *failure.Rank) *diag.Diagnostic {
+	name, window := r.cell(k)
+	d := r.at(diag.WaitForever, k.Wait.At, k.Kernel, "rank %d waits for ever%s: %s is %d, expected %s %d", k.Rank, r.patience(), name,
+		k.Wait.Seen, k.Wait.Sign(), k.Wait.Want)
+	if window != nil {
+		r.notifiers(d, k, window)
+		r.otherCells(d, k, window)
+	}
+	return r.others(d, k)
+}
+
+// target is a window argument of a dispatch.
+type target struct {
+	site   *site
+	param  int
+	offset int64
+}
+
+func (t *target) shape() []int64   { return t.site.shapes[t.param] }
+func (t *target) value() *ir.Value { return t.site.callee().Params()[t.param] }
+func (t *target) bytes() int64 {
+	return numel(t.shape()) * int64(ir.DTypeOf(t.value().Type).Size())
+}
+
+// windows are the window arguments of this run that overlap a byte of the window segments.
+func (r *reporter) windows(offset int64) []*target {
+	var out []*target
+	for _, s := range r.p.sites() {
+		for i, p := range s.callee().Params() {
+			t, ok := p.Type.(*ir.Tensor)
+			if !ok || !t.Window || s.shapes[i] == nil {
+				continue
+			}
+			w := &target{s, i, s.words[s.slots[i]+1].Value}
+			if offset >= w.offset && offset < w.offset+w.bytes() {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// cell names the cell that a rank waits for, in the terms of its kernel.
+func (r *reporter) cell(k *failure.Rank) (string, *target) {
+	all := r.windows(k.Wait.Offset)
+	for _, w := range all {
+		if w.site.callee().Name == k.Kernel && w.site.count[k.Rank] > 0 {
+			return w.name(k.Wait.Offset), w
+		}
+	}
+	if len(all) > 0 {
+		return all[0].name(k.Wait.Offset), all[0]
+	}
+	return fmt.Sprintf("the cell at byte %d of its windows", k.Wait.Offset), nil
+}
+
+// name is "signal[2, 0]".
+func (t *target) name(offset int64) string {
+	shape := t.shape()
+	at := (offset - t.offset) / int64(ir.DTypeOf(t.value().Type).Size())
+	idx := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		idx[i], at = at%shape[i], at/shape[i]
+	}
+	return t.value().Name + tensor.ShapeString(idx)
+}
+
+// notifiers says which ops signal the window, and who could still reach them.
+func (r *reporter) notifiers(d *diag.Diagnostic, k *failure.Rank, w *target) {
+	seen := map[*ir.Op]bool{}
+	any := false
+	for _, t := range r.windows(k.Wait.Offset) {
+		for _, e := range ir.FuncEffects(t.site.callee()) {
+			if e.Kind != ir.Signals || e.Mem != t.value() || seen[e.Op] {
+				continue
+			}
+			seen[e.Op], any = true, true
+			d.Note(e.Op.Span, "%s of %s signals %s; %s", e.Op.Kind.Name, t.site.callee().Name, t.value().Name, r.who(t))
+		}
+	}
+	if !any {
+		d.Note(source.Span{}, "no kernel of this run notifies %s", w.value().Name)
+	}
+}
+
+// who says what the ranks that were given a kernel do now.
+func (r *reporter) who(t *target) string {
+	var done, waiting, running, never []int64
+	for i := range r.f.Ranks {
+		k := &r.f.Ranks[i]
+		n := int64(k.Rank)
+		switch {
+		case t.site.count[k.Rank] == 0:
+			never = append(never, n)
+		case k.State == failure.Waiting:
+			waiting = append(waiting, n)
+		case k.State == failure.Running || k.State == failure.Stuck:
+			running = append(running, n)
+		default:
+			done = append(done, n)
+		}
+	}
+	var parts []string
+	add := func(ranks []int64, one, many string) {
+		switch len(ranks) {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprintf("rank %d %s", ranks[0], one))
+		default:
+			parts = append(parts, fmt.Sprintf("ranks %s %s", tensor.ShapeString(ranks), many))
+		}
+	}
+	add(running, "still runs", "still run")
+	add(waiting, "waits itself", "wait themselves")
+	add(done, "has ended", "have ended")
+	add(never, "was not given this kernel", "were not given this kernel")
+	return strings.Join(parts, ", ")
+}
+
+// otherCells shows where signals of this window did arrive.
+func (r *reporter) otherCells(d *diag.Diagnostic, k *failure.Rank, w *target) {
+	mem := r.p.backend.Window(k.Rank, w.offset, w.bytes())
+	var found []string
+	for at := int64(0); at+4 <= int64(len(mem)) && len(found) < 6; at += 4 {
+		if v := int32(binary.LittleEndian.Uint32(mem[at:])); v != 0 && w.offset+at != k.Wait.Offset {
+			found = append(found, fmt.Sprintf("%s is %d", w.name(w.offset+at), v))
+		}
+	}
+	if len(found) > 0 {
+		d.Note(source.Span{}, "on rank %d, %s", k.Rank, strings.Join(found, ", "))
+	}
+}
+
+// describe is the code and text of a fault.
+func describe(c abi.Code, v [6]int64, who string) (diag.Code, string) {
+	switch c {
+	case abi.LocalBounds, abi.RemoteBounds:
+		code, whose := diag.AccessOutside, ""
+		if c == abi.RemoteBounds {
+			code, whose = diag.AccessOutsidePeer, fmt.Sprintf(" of rank %d's window", v[4])
+		}
+		if v[1] < 0 {
+			return code, fmt.Sprintf("%s accesses dimension %d%s at offset %d: it must not be negative", who, v[0], whose, v[1])
+		}
+		return code, fmt.Sprintf("%s reaches past the end of dimension %d%s: offset %d + extent %d > %d", who, v[0], whose, v[1], v[2], v[3])
+	case abi.BadPeer:
+		return diag.PeerOutside, fmt.Sprintf("%s names peer %d: the domain has ranks 0 to %d", who, v[0], v[1]-1)
+	case abi.BadCell:
+		return diag.CellOutside, fmt.Sprintf("%s names signal cell %d in dimension %d, which has %d", who, v[1], v[0], v[2])
+	case abi.WorldSize:
+		return diag.WorldSizeWrong, fmt.Sprintf("%s runs in a domain of %d ranks, the program needs %d", who, v[1], v[0])
+	case abi.DivZero:
+		return diag.DivisionByZero, fmt.Sprintf("%s divides %d by zero", who, v[0])
+	case abi.BadValue:
+		return diag.ValueOutside, fmt.Sprintf("%s has the value %d where it must be in [%d, %d]", who, v[0], v[1], v[2])
+	case abi.Shape:
+		return diag.ShapeAtRun, fmt.Sprintf("%s has extent %d in dimension %d where %d is needed", who, v[1], v[0], v[2])
+	case abi.Assert:
+		return diag.RankFault, fmt.Sprintf("%s: an assertion does not hold: %d and %d", who, v[0], v[1])
+	case abi.Crash:
+		return diag.RankCrashed, fmt.Sprintf("%s crashed: signal %d at address %#x", who, v[0], uint64(v[1]))
+	case abi.Died:
+		if v[0] != 0 {
+			return diag.RankDied, fmt.Sprintf("the process of %s was ended by signal %d", who, v[0])
+		}
+		return diag.RankDied, fmt.Sprintf("the process of %s ended with status %d", who, v[1])
+	}
+	return diag.RankFault, fmt.Sprintf("%s: %v", who, c)
+}

@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"fmt"
+
+	"ptoc/ir"
+	"ptoc/lang/source"
+)
+
+// memory is a host function's tensor or window: a rectangle of a buffer.
+type memory struct {
+	buf     Buffer
+	dt      ir.DType
+	off     int64 // bytes
+	shape   []int64
+	strides []int64 // bytes
+
+	window bool
+	domain int
+}
+
+// window buffers, before they are viewed.
+type windowBuffer struct {
+	offset, bytes int64
+	domain        int
+}
+
+func newMemory(buf Buffer, dt ir.DType, shape []int64) *memory {
+	return &memory{buf: buf, dt: dt, shape: shape, strides: rowMajor(shape, int64(dt.Size()))}
+}
+
+func rowMajor(shape []int64, size int64) []int64 {
+	out := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		out[i] = size
+		size *= shape[i]
+	}
+	return out
+}
+
+func numel(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// contiguous reports whether the elements follow each other in memory.
+func (m *memory) contiguous() bool {
+	run := int64(m.dt.Size())
+	for i := len(m.shape) - 1; i >= 0; i-- {
+		if m.shape[i] == 0 {
+			return true
+		}
+		if m.shape[i] != 1 && m.strides[i] != run {
+			return false
+		}
+		run *= m.shape[i]
+	}
+	return true
+}
+
+// hostError is a mistake of the host program that shows when it runs.
+type hostError struct {
+	at   source.Span
+	text string
+	help string
+}
+
+func (e *hostError) Error() string { return fmt.Sprintf("%s: %s", e.at, e.text) }
+
+func errorAt(op *ir.Op, format string, args ...any) *hostError {
+	return &hostError{at: op.Span, text: fmt.Sprintf(format, args...)}
+}
