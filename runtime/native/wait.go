@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -41,16 +42,25 @@ func (e *Engine) completed(rank int) int64 {
 func (e *Engine) aborted() bool { return atomic.LoadInt32(&e.region.control().Abort) != 0 }
 
 const (
-	hostSpins  = 100
 	hostYields = 100
 	hostSleep  = 20 * time.Millisecond
 )
+
+// hostSpins is how often the host looks before it yields: for about two
+// microseconds, but much less where it keeps a rank from running.
+func hostSpins(ranks int) int {
+	if ranks < runtime.NumCPU() {
+		return 1000
+	}
+	return 50
+}
 
 // waitUntil waits for ready, in the ranks' own manner: it looks a few times,
 // then yields the core (the ranks may need it), then sleeps. While it waits it
 // watches for progress: without any for the timeout, the ranks hang.
 func (e *Engine) waitUntil(ctx context.Context, ready func() bool) error {
-	for i := range hostSpins + hostYields {
+	spins := hostSpins(e.cfg.Ranks)
+	for i := range spins + hostYields {
 		// A rank that fails says so before it counts the command as done.
 		ok := ready()
 		if e.aborted() {
@@ -59,7 +69,7 @@ func (e *Engine) waitUntil(ctx context.Context, ready func() bool) error {
 		if ok {
 			return nil
 		}
-		if i >= hostSpins {
+		if i >= spins {
 			yieldCore()
 		}
 	}
