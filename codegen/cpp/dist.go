@@ -1,0 +1,124 @@
+package cpp
+
+import "ptoc/ir"
+
+// cell checks the position of a signal cell and returns the pointer to it within m.
+func (e *fn) cell(op *ir.Op, m *memory, peer string) string {
+	idx := e.ofVals(op.Vals("offsets"))
+	for i, o := range idx {
+		d := e.ofDim(m.dims[i])
+		if e.nonneg(o.dim) && e.nonneg(d.dim.Sub(o.dim).Sub(ir.ConstDim(1))) {
+			continue
+		}
+		e.w.line("if ((u64)%s >= (u64)%s) return ptoc_fail(ctx, PTOC_BAD_CELL, %d, %d, %s, %s);", o.text, d.text, e.site(op), i, o.text, d.text)
+	}
+	return e.at(m, idx)
+}
+
+// notify prints a signal. Non-temporal stores are not ordered by it: they are fenced first.
+func (e *fn) notify(op *ir.Op) {
+	m := e.data(op.Val("target"))
+	peer := e.peer(op, m, op.Val("peer"))
+	r := e.remote(m, peer)
+	c := e.cell(op, r, peer)
+	if e.g.stream {
+		e.w.line("ptoc_store_fence();")
+	}
+	how := map[bool]string{true: "PTOC_NOTIFY_SET", false: "PTOC_NOTIFY_ADD"}[op.Enum("op").Is("Set")]
+	e.w.line("ptoc_notify(ctx, %s, (i32)%s, %s, %s, %s);", m.dom, peer, c, e.scalarAs(op.Val("value"), ir.INT32), how)
+}
+
+func (e *fn) wait(op *ir.Op) {
+	m := e.data(op.Val("signal"))
+	c := e.cell(op, m, "")
+	cmp := map[bool]string{true: "PTOC_CMP_EQ", false: "PTOC_CMP_GE"}[op.Enum("cmp").Is("Eq")]
+	e.w.line("if (i32 status = ptoc_wait(ctx, %s, %s, %s, %s, %d)) return status;", m.dom, c,
+		e.scalarAs(op.Val("expected"), ir.INT32), cmp, e.site(op))
+}
+
+// reduce prints a reduction as a call of a helper over [outer, axis, inner].
+func (e *fn) reduce(op *ir.Op) {
+	x := e.tile(op.Val("x"))
+	out := e.declareTile(op.Result())
+	k := op.Axis("axis", len(x.dims))
+	name := map[*ir.Kind]string{ir.Sum: "sum", ir.Prod: "prod", ir.Amax: "max", ir.Amin: "min"}[op.Kind]
+	e.g.use("ptoc_reduce_" + name)
+	if name == "max" || name == "min" {
+		name += "_" // ptoc_max is the function on two scalars
+	}
+	e.elemHelper(x.dt)
+	outer, n, inner := ir.Product(x.dims[:k]), x.dims[k], ir.Product(x.dims[k+1:])
+	form := "ptoc_reduce_cols"
+	if inner.Is(1) {
+		form = "ptoc_reduce_rows"
+		e.w.line("%s<%s, ptoc_%s>(%s, %s, %s, %s);", e.g.use(form), elemType(x.dt), name, out.ptr, x.ptr, e.bareDim(outer), e.bareDim(n))
+		return
+	}
+	e.w.line("%s<%s, ptoc_%s>(%s, %s, %s, %s, %s);", e.g.use(form), elemType(x.dt), name, out.ptr, x.ptr,
+		e.bareDim(outer), e.bareDim(n), e.bareDim(inner))
+}
+
+// elemType names the struct that says how elements of dt are read, computed with and written.
+func elemType(dt ir.DType) string {
+	switch dt {
+	case ir.FP16:
+		return "ptoc_elem_f16"
+	case ir.BF16:
+		return "ptoc_elem_bf16"
+	}
+	return "ptoc_elem<" + memType(dt) + ">"
+}
+
+func (e *fn) elemHelper(dt ir.DType) {
+	switch dt {
+	case ir.FP16:
+		e.g.use("ptoc_elem_f16")
+	case ir.BF16:
+		e.g.use("ptoc_elem_bf16")
+	default:
+		e.g.use("ptoc_elem")
+	}
+}
+
+// matmul prints a product, or a sum with one, for each matrix of the batch.
+func (e *fn) matmul(op *ir.Op) {
+	a, b := e.tile(op.Val("lhs")), e.tile(op.Val("rhs"))
+	out := e.declareTile(op.Result())
+	r := len(a.dims)
+	rows, cols := out.dims[r-2], out.dims[r-1]
+	inner := a.dims[r-1]
+	if op.Bool("a_trans") {
+		inner = a.dims[r-2]
+	}
+	for _, dt := range []ir.DType{a.dt, out.dt} {
+		e.elemHelper(dt)
+	}
+	acc := "f32"
+	if !a.dt.IsFloat() {
+		acc = "i32"
+	}
+	// Row and column strides of both operands: a transposed one is read across.
+	as, bs := [2]string{e.bareDim(a.dims[r-1]), "1"}, [2]string{e.bareDim(b.dims[r-1]), "1"}
+	if op.Bool("a_trans") {
+		as[0], as[1] = as[1], as[0]
+	}
+	if op.Bool("b_trans") {
+		bs[0], bs[1] = bs[1], bs[0]
+	}
+	step := func(m *memory) string {
+		return m.ptr + " + i0 * " + e.dim(m.dims[r-2].Mul(m.dims[r-1]))
+	}
+	if batch := ir.Product(a.dims[:r-2]); !batch.Is(1) {
+		e.w.open("for (i64 i0 = 0; i0 < %s; ++i0) {", e.bareDim(batch))
+	} else {
+		step = func(m *memory) string { return m.ptr }
+		e.w.open("{")
+	}
+	start := "nullptr"
+	if op.Kind == ir.MatMulAcc {
+		start = step(e.tile(op.Val("acc")))
+	}
+	e.w.line("%s<%s, %s, %s>(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);", e.g.use("ptoc_matmul"), elemType(a.dt), elemType(out.dt), acc,
+		step(out), start, step(a), as[0], as[1], step(b), bs[0], bs[1], e.bareDim(rows), e.bareDim(cols), e.bareDim(inner))
+	e.w.close("}")
+}

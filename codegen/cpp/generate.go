@@ -1,0 +1,280 @@
+// Package cpp prints a module as C++ that includes nothing.
+//
+// Every chip and incore function becomes a static function with typed parameters, which others call
+// directly, and an exported entry that unpacks the argument slots of the kernel ABI. The text follows
+// the program: names are kept where they can be, and comments carry the program's lines.
+package cpp
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+	"ptoc/lang/source"
+)
+
+// Site is an op that may fail when it runs. The number that a fault carries indexes Output.Sites.
+type Site struct {
+	Span source.Span
+	Op   string // "pl.load"
+	Func string
+}
+
+// Kernel is one exported entry.
+type Kernel struct {
+	Name   string
+	Kind   ir.FuncKind
+	Params []Param  // in parameter order
+	Syms   []string // one i64 slot each, after the parameters
+	Arena  bool     // exports an arena size
+}
+
+// Param is one parameter: a tensor (one slot), a distributed tensor (two) or a scalar (one).
+type Param struct {
+	Name   string
+	Dir    ir.Dir
+	Type   ir.Type
+	Window bool
+}
+
+// Slots is the number of argument slots.
+func (k Kernel) Slots() int {
+	n := len(k.Syms)
+	for _, p := range k.Params {
+		n++
+		if p.Window {
+			n++
+		}
+	}
+	return n
+}
+
+// Output is a module's text and what is needed to call it and to explain its faults.
+type Output struct {
+	Text    string
+	Sites   []Site
+	Kernels []Kernel
+}
+
+// Error is something that this backend cannot compile.
+type Error struct {
+	Span source.Span
+	Msg  string
+}
+
+func (e *Error) Error() string {
+	if e.Span.IsValid() {
+		return fmt.Sprintf("%s: %s", e.Span, e.Msg)
+	}
+	return e.Msg
+}
+
+// Generate prints m. It takes modules after the passes, and before FuseTileOps or PlanMemory too.
+func Generate(m *ir.Module) (out *Output, err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *Error:
+			out, err = nil, e
+		default:
+			panic(e)
+		}
+	}()
+	g := &gen{mod: m, need: map[*ir.Func]ir.Dim{}, used: map[string]bool{}, done: map[*ir.Func]bool{}}
+	for _, f := range m.Funcs {
+		if compiles(f) {
+			g.function(f)
+		}
+	}
+	sort.SliceStable(g.out.Kernels, func(i, j int) bool { return g.out.Kernels[i].Name < g.out.Kernels[j].Name })
+	g.out.Text = abi.Prelude() + "\n" + g.helpers() + g.body.String()
+	return &g.out, nil
+}
+
+func compiles(f *ir.Func) bool { return f.Kind == ir.Chip || f.Kind == ir.InCore }
+
+// gen is the state of one module.
+type gen struct {
+	mod    *ir.Module
+	out    Output
+	body   strings.Builder
+	used   map[string]bool     // helpers
+	done   map[*ir.Func]bool   // printed
+	need   map[*ir.Func]ir.Dim // arena bytes, callees included, in the function's own terms
+	stream bool                // a non-temporal store was printed somewhere: notifies fence them
+}
+
+// use notes that the text needs a helper and returns its name.
+func (g *gen) use(name string) string {
+	g.used[name] = true
+	return name
+}
+
+// site numbers an op that may fail.
+func (g *gen) site(f *ir.Func, op *ir.Op) int {
+	g.out.Sites = append(g.out.Sites, Site{Span: op.Span, Op: op.Kind.Name, Func: f.Name})
+	return len(g.out.Sites) - 1
+}
+
+// function prints f after its callees, once.
+func (g *gen) function(f *ir.Func) {
+	if g.done[f] {
+		return
+	}
+	g.done[f] = true
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind == ir.Call {
+			g.function(op.Callee())
+		}
+	})
+	e := newFn(g, f)
+	e.print()
+	g.body.WriteString(e.w.String())
+	g.entry(e)
+}
+
+// entry prints the exported functions of e's function.
+func (g *gen) entry(e *fn) {
+	k := Kernel{Name: e.f.Name, Kind: e.f.Kind, Syms: e.syms}
+	w := &writer{}
+	w.line("extern \"C\" i32 entry_%s(ptoc_ctx* ctx, const i64* args) __asm__(\"%s\");", e.f.Name, abi.KernelSymbol(e.f.Name))
+	w.open("extern \"C\" i32 entry_%s(ptoc_ctx* ctx, const i64* args) {", e.f.Name)
+	args := []string{"ctx", "ctx->arena"}
+	slot := 0
+	for i, p := range e.f.Params() {
+		param := Param{Name: p.Name, Dir: e.f.Dirs[i], Type: p.Type}
+		switch t := p.Type.(type) {
+		case *ir.Tensor:
+			param.Window = t.Window
+			if t.Window {
+				w.line("const ptoc_domain* d%d = (const ptoc_domain*)args[%d];", i, slot)
+				args = append(args, fmt.Sprintf("d%d", i), fmt.Sprintf("(%s*)(d%d->base[d%d->rank] + args[%d])", memType(t.DType), i, i, slot+1))
+				slot++
+			} else {
+				args = append(args, fmt.Sprintf("(%s*)args[%d]", memType(t.DType), slot))
+			}
+		case *ir.Scalar:
+			args = append(args, unpack(t.DType, fmt.Sprintf("args[%d]", slot)))
+		default:
+			fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
+		}
+		slot++
+		k.Params = append(k.Params, param)
+	}
+	for range e.syms {
+		args = append(args, fmt.Sprintf("args[%d]", slot))
+		slot++
+	}
+	call := fmt.Sprintf("f_%s(%s)", e.f.Name, strings.Join(args, ", "))
+	if g.stream {
+		w.line("i32 status = %s;", call)
+		w.line("ptoc_store_fence();")
+		w.line("return status;")
+	} else {
+		w.line("return %s;", call)
+	}
+	w.close("}")
+	k.Arena = g.arenaEntry(w, e)
+	w.line("")
+	g.body.WriteString(w.String())
+	g.out.Kernels = append(g.out.Kernels, k)
+}
+
+// unpack turns a slot into a scalar; floats travel as the bits of a double.
+func unpack(dt ir.DType, slot string) string {
+	switch {
+	case dt.IsFloat():
+		return fmt.Sprintf("(f32)__builtin_bit_cast(f64, %s)", slot)
+	case dt == ir.BOOL:
+		return slot + " != 0"
+	case dt == ir.INDEX || dt == ir.INT64:
+		return slot
+	}
+	return fmt.Sprintf("(%s)%s", regType(dt), slot)
+}
+
+// arenaEntry prints the function that says how much scratch the kernel needs. It computes in 128 bits:
+// sizes that do not fit 64 must not look small.
+func (g *gen) arenaEntry(w *writer, e *fn) bool {
+	need := g.need[e.f]
+	if need.Is(0) {
+		return false
+	}
+	w.line("extern \"C\" i64 arena_%s(const i64* args) __asm__(\"%s\");", e.f.Name, abi.ArenaSymbol(e.f.Name))
+	w.open("extern \"C\" i64 arena_%s(const i64* args) {", e.f.Name)
+	slot := 0
+	mentioned := map[any]bool{}
+	need.Walk(func(a ir.Atom) {
+		if a.Op == ir.AtomVal {
+			mentioned[a.Val] = true
+		} else {
+			mentioned[a.Sym] = true
+		}
+	})
+	for _, p := range e.f.Params() {
+		if mentioned[p] {
+			w.line("__int128 %s = args[%d];", e.names[p], slot)
+		}
+		if t, ok := p.Type.(*ir.Tensor); ok && t.Window {
+			slot++
+		}
+		slot++
+	}
+	for _, s := range e.syms {
+		if mentioned[s] {
+			w.line("__int128 %s = args[%d];", e.symName[s], slot)
+		}
+		slot++
+	}
+	if c, ok := need.Const(); ok {
+		w.line("return %d;", c)
+	} else {
+		w.line("__int128 n = %s;", e.plainDim(need))
+		w.line("return n > 0x7fffffffffffffffLL ? 0x7fffffffffffffffLL : n < 0 ? 0 : (i64)n;")
+	}
+	w.close("}")
+	return true
+}
+
+// fail stops the generation.
+func fail(at source.Span, format string, args ...any) {
+	panic(&Error{Span: at, Msg: fmt.Sprintf(format, args...)})
+}
+
+// writer collects indented lines.
+type writer struct {
+	b     strings.Builder
+	depth int
+}
+
+func (w *writer) String() string { return w.b.String() }
+
+func (w *writer) line(format string, args ...any) {
+	s := format
+	if len(args) > 0 {
+		s = fmt.Sprintf(format, args...)
+	}
+	if s != "" {
+		w.b.WriteString(strings.Repeat("    ", w.depth))
+		w.b.WriteString(s)
+	}
+	w.b.WriteByte('\n')
+}
+
+func (w *writer) open(format string, args ...any) {
+	w.line(format, args...)
+	w.depth++
+}
+
+func (w *writer) close(s string) {
+	w.depth--
+	w.line("%s", s)
+}
+
+// reopen closes a block and opens the next: "} else {".
+func (w *writer) reopen(s string) {
+	w.close(s)
+	w.depth++
+}
