@@ -123,7 +123,7 @@ type (
 		Value Expr
 	}
 
-	// Index is X[Items...]. An item may be a *Slice. Comma says that X[i,] has a trailing comma.
+	// Index is X[Items...]. An item may be a *Slice. Comma tells X[i,], a tuple of one, from X[i].
 	Index struct {
 		At    source.Span
 		X     Expr

@@ -351,8 +351,8 @@ func (p *parser) call(fn Expr) Expr {
 	open := p.next()
 	n := &Call{Fn: fn}
 	for !p.got(kRParen) {
-		p.argument(n)
-		if p.kind() == kFor || p.kind() == kAsync {
+		positional := p.argument(n)
+		if positional && (p.kind() == kFor || p.kind() == kAsync) {
 			n.Args[len(n.Args)-1] = p.comprehension(open, kRParen, "a generator expression")
 			break
 		}
@@ -366,10 +366,11 @@ func (p *parser) call(fn Expr) Expr {
 	return n
 }
 
-func (p *parser) argument(n *Call) {
+// argument parses one argument and says whether it is positional.
+func (p *parser) argument(n *Call) bool {
 	if p.peekKind(1) == kAssign && (p.kind() == kIdent || p.kind().isKeyword()) {
 		p.keyword(n)
-		return
+		return false
 	}
 	start := p.pos
 	n.Args = append(n.Args, p.element())
@@ -377,6 +378,7 @@ func (p *parser) argument(n *Call) {
 		p.errorf(diag.ArgumentOrder, p.since(start), "a positional argument stands after a keyword argument").
 			Note(n.Keywords[len(n.Keywords)-1].At, "keyword argument")
 	}
+	return true
 }
 
 func (p *parser) keyword(n *Call) {
@@ -408,6 +410,7 @@ func (p *parser) index(x Expr) Expr {
 			break
 		}
 	}
+	n.Comma = n.Comma && len(n.Items) == 1
 	n.At = p.from(x.Span())
 	return n
 }

@@ -298,7 +298,7 @@ func (b *Block) Parse(lex *lexer.PeekingLexer) error {
 func parseExprLeaf(lex *lexer.PeekingLexer) (x Expr, err error) {
 	p := sessionOf(lex)
 	p.enter(lex)
-	if p.kind().endsStmt() {
+	if !p.startsExpr() {
 		return nil, participle.NextMatch
 	}
 	before := kNewline

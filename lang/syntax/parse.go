@@ -123,18 +123,17 @@ func (p *parser) lineAndBlock(i int) int {
 	if p.toks[i].kind == kNewline {
 		i++
 	}
+	if p.toks[i].kind != kIndent {
+		return i
+	}
 	for depth := 0; p.toks[i].kind != kEOF; i++ {
 		switch p.toks[i].kind {
 		case kIndent:
 			depth++
 		case kDedent:
-			depth--
-			if depth <= 0 {
+			if depth--; depth == 0 {
 				return i + 1
 			}
-		}
-		if depth == 0 {
-			return i
 		}
 	}
 	return i

@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"ptoc/lang/source"
@@ -116,4 +117,13 @@ func dumpValue(b *strings.Builder, v reflect.Value) {
 	default:
 		fmt.Fprintf(b, "%#v", v.Interface())
 	}
+}
+
+func sortedComments(f *File) string {
+	var out []string
+	for _, c := range f.Comments {
+		out = append(out, c.Text)
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
 }

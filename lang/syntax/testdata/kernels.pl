@@ -25,7 +25,9 @@ def reduce_scatter(
     # Everybody must have stored before anybody loads.
     for peer in pl.range(n):
         if peer != me:
-            pld.system.notify(signal, peer=peer, offsets=[me, 0], value=1, op=pld.NotifyOp.AtomicAdd)
+            pld.system.notify(
+                signal, peer=peer, offsets=[me, 0], value=1, op=pld.NotifyOp.AtomicAdd
+            )
     for peer in pl.range(n):
         if peer != me:
             pld.system.wait(signal, offsets=[peer, 0], expected=1, cmp=pld.WaitCmp.Ge)
@@ -39,7 +41,9 @@ def reduce_scatter(
             break
         width = hi - offset if hi - offset < 64 else 64
         for peer in pl.range(n):
-            remote = pld.tile.remote_load(data, peer=peer, offsets=[0, offset], shape=[1, 64], valid_shape=[1, width])
+            remote = pld.tile.remote_load(
+                data, peer=peer, offsets=[0, offset], shape=[1, 64], valid_shape=[1, width]
+            )
             acc_ = pl.add(acc_, remote)
         y = pl.store(acc_ * 2.0 - 1e-3, [0, offset], y)
     return y

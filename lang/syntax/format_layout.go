@@ -1,0 +1,287 @@
+package syntax
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A doc is text that can be laid out on one line or on several. Only brackets break lines, and operators
+// inside brackets.
+type doc struct {
+	kind  docKind
+	text  string // docText: the text; docGroup: the opening bracket
+	close string
+	comma commaRule
+	parts []part
+	below []string // docGroup: comments before the closing bracket
+
+	preferred bool // docGroup: break this one before its neighbours
+}
+
+// A part of a doc has comments above it and one after it on its line; with either it stands on a line of
+// its own.
+type part struct {
+	doc
+	op    string // docChain: the operator before the part
+	above []string
+	after string
+}
+
+type docKind uint8
+
+const (
+	docText  docKind = iota
+	docSeq           // parts one after the other
+	docGroup         // a bracket: parts with commas between
+	docChain         // parts with operators (or nothing) between
+)
+
+// A commaRule says when a comma follows the last item of a bracket.
+type commaRule uint8
+
+const (
+	noComma  commaRule = iota
+	oneComma           // where each item has a line of its own
+	always             // a tuple of one
+)
+
+func text(s string) doc { return doc{text: s} }
+
+func seq(docs ...doc) doc {
+	d := doc{kind: docSeq}
+	for _, x := range docs {
+		if x.kind == docSeq {
+			d.parts = append(d.parts, x.parts...)
+		} else {
+			d.parts = append(d.parts, part{doc: x})
+		}
+	}
+	return d
+}
+
+// forced says whether a comment inside prevents one line.
+func (d *doc) forced() bool {
+	if len(d.below) > 0 {
+		return true
+	}
+	for i := range d.parts {
+		q := &d.parts[i]
+		if len(q.above) > 0 || q.after != "" || q.forced() {
+			return true
+		}
+	}
+	return false
+}
+
+// flat prints a doc on one line, its comments left out.
+func flat(d doc) string {
+	var b strings.Builder
+	writeFlat(&b, &d)
+	return b.String()
+}
+
+func writeFlat(b *strings.Builder, d *doc) {
+	b.WriteString(d.text)
+	for i := range d.parts {
+		q := &d.parts[i]
+		switch {
+		case i == 0 || d.kind == docSeq:
+		case d.kind == docGroup:
+			b.WriteString(", ")
+		case q.op == "":
+			b.WriteByte(' ')
+		default:
+			b.WriteString(" " + q.op + " ")
+		}
+		writeFlat(b, &q.doc)
+	}
+	if d.comma == always {
+		b.WriteByte(',')
+	}
+	b.WriteString(d.close)
+}
+
+// column returns how far the last line reaches.
+func (p *printer) column() int {
+	s := p.out.String()
+	return utf8.RuneCountInString(s[strings.LastIndexByte(s, '\n')+1:])
+}
+
+// fits says whether a text that starts at a column ends in time. Of strings over several lines the first
+// and the last line count.
+func fits(column int, s string) bool {
+	first, rest, more := strings.Cut(s, "\n")
+	if column+utf8.RuneCountInString(first) > lineWidth {
+		return false
+	}
+	return !more || utf8.RuneCountInString(rest[strings.LastIndexByte(rest, '\n')+1:]) <= lineWidth
+}
+
+// put prints a doc where the line stands, on several lines if it must. Operators may begin a line only
+// inside brackets.
+func (p *printer) put(d doc, inside bool) { p.putBefore(d, inside, 0) }
+
+// putBefore leaves room at the end of the line for what follows.
+func (p *printer) putBefore(d doc, inside bool, room int) {
+	if s := flat(d); !d.forced() && fits(p.column()+room, s) {
+		p.out.WriteString(s)
+		return
+	}
+	switch d.kind {
+	case docText:
+		p.out.WriteString(d.text)
+	case docGroup:
+		p.breakGroup(&d)
+	case docChain:
+		if inside {
+			p.breakChain(&d, room)
+		} else {
+			p.breakSeq(chainAsSeq(&d), inside, room)
+		}
+	case docSeq:
+		p.breakSeq(d, inside, room)
+	}
+}
+
+// chainAsSeq prints operators where no line may break before them.
+func chainAsSeq(d *doc) doc {
+	var docs []doc
+	for i, q := range d.parts {
+		if i > 0 {
+			docs = append(docs, text(strings.TrimRight(" "+q.op, " ")+" "))
+		}
+		docs = append(docs, q.doc)
+	}
+	return seq(docs...)
+}
+
+// breakSeq breaks one bracket of a sequence: the last one that makes everything else fit, or else the
+// longest. Brackets with comments break in any case.
+func (p *printer) breakSeq(d doc, inside bool, room int) {
+	chosen := p.choose(&d, room)
+	for i := range d.parts {
+		q := &d.parts[i]
+		if i == chosen || q.forced() {
+			p.breakPart(q, inside, room)
+		} else {
+			p.out.WriteString(flat(q.doc))
+		}
+	}
+}
+
+func (p *printer) breakPart(q *part, inside bool, room int) {
+	switch {
+	case q.kind == docGroup:
+		p.breakGroup(&q.doc)
+	default:
+		p.putBefore(q.doc, inside, room)
+	}
+}
+
+// choose returns the index of the part to break, or -1 where comments have decided or nothing breaks.
+func (p *printer) choose(d *doc, room int) int {
+	longest, size := -1, 2
+	for i := range d.parts {
+		q := &d.parts[i]
+		if q.forced() {
+			return -1
+		}
+		n := len(flat(q.doc))
+		if q.kind == docGroup && q.preferred && len(q.parts) > 0 {
+			return i
+		}
+		if (q.kind == docGroup && len(q.parts) > 0 || q.kind == docChain) && n > size {
+			longest, size = i, n
+		}
+	}
+	for i := len(d.parts) - 1; i >= 0; i-- {
+		q := &d.parts[i]
+		if q.kind != docGroup || len(q.parts) == 0 {
+			continue
+		}
+		before := flat(doc{kind: docSeq, parts: d.parts[:i]}) + q.text
+		after := q.close + flat(doc{kind: docSeq, parts: d.parts[i+1:]})
+		if fits(p.column(), before) && fits(p.level*len(indentBy)+room, after) {
+			return i
+		}
+	}
+	return longest
+}
+
+// breakGroup prints a bracket over several lines: its items together on one, or else each on its own.
+func (p *printer) breakGroup(d *doc) {
+	p.out.WriteString(d.text)
+	p.level++
+	items := flat(doc{kind: docGroup, parts: d.parts})
+	if d.comma == always {
+		items += ","
+	}
+	if !d.forced() && len(d.parts) > 0 && fits(p.level*len(indentBy), items) {
+		p.newLine()
+		p.out.WriteString(items)
+	} else {
+		p.breakItems(d)
+	}
+	p.level--
+	p.newLine()
+	p.out.WriteString(d.close)
+}
+
+func (p *printer) breakItems(d *doc) {
+	for i := range d.parts {
+		q := &d.parts[i]
+		p.commentLines(q.above)
+		p.newLine()
+		p.putBefore(q.doc, true, 1)
+		if i+1 < len(d.parts) || d.comma != noComma {
+			p.out.WriteByte(',')
+		}
+		if q.after != "" {
+			p.out.WriteString("  " + q.after)
+		}
+	}
+	p.commentLines(d.below)
+}
+
+func (p *printer) breakChain(d *doc, room int) {
+	for i := range d.parts {
+		q := &d.parts[i]
+		if i > 0 || len(q.above) > 0 {
+			p.chainComments(q.above, i > 0)
+			if i > 0 {
+				p.newLine()
+			}
+			if q.op != "" {
+				p.out.WriteString(q.op + " ")
+			}
+		}
+		p.putBefore(q.doc, true, room)
+		if q.after != "" {
+			p.out.WriteString("  " + q.after)
+		}
+	}
+}
+
+// chainComments prints comments above an operand; the first operand stands on its line already.
+func (p *printer) chainComments(comments []string, own bool) {
+	if own {
+		p.commentLines(comments)
+		return
+	}
+	for _, c := range comments {
+		p.out.WriteString(c)
+		p.newLine()
+	}
+}
+
+func (p *printer) commentLines(comments []string) {
+	for _, c := range comments {
+		p.newLine()
+		p.out.WriteString(c)
+	}
+}
+
+func (p *printer) newLine() {
+	p.out.WriteByte('\n')
+	p.startLine()
+}
