@@ -71,13 +71,21 @@ def allreduce_push(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.
 
 
 @pl.jit.inline
-def allreduce_by_size(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                      op: pl.Const[pld.ReduceOp], small: pl.Const[int], large: pl.Const[int]):
-    """The choice of mode="auto" where the length is known only when the kernel runs: oneshot up to small
-    elements, streaming push from large ones. All ranks have the same length, so they agree."""
-    if N <= small:
-        allreduce_oneshot(data, signal, op, small)
-    elif N < large:
+def allreduce_push_by_size(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+                           op: pl.Const[pld.ReduceOp], large: pl.Const[int]):
+    """allreduce_push where the length is known only when the kernel runs: streaming from large elements."""
+    if N < large:
         allreduce_push(data, signal, op, False)
     else:
         allreduce_push(data, signal, op, True)
+
+
+@pl.jit.inline
+def allreduce_by_size(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+                      op: pl.Const[pld.ReduceOp], small: pl.Const[int], large: pl.Const[int]):
+    """The choice of mode="auto" where the length is known only when the kernel runs: oneshot up to small
+    elements. All ranks have the same length, so they agree."""
+    if N <= small:
+        allreduce_oneshot(data, signal, op, small)
+    else:
+        allreduce_push_by_size(data, signal, op, large)
