@@ -1,0 +1,106 @@
+// Command ptoc compiles and runs kernel programs. Each subcommand is one file, which adds itself to
+// commands; it reads flags, calls one library function and prints the result.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ptoc/lang/diag"
+	"ptoc/runtime/native"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+// commands is what the files of this package add in init.
+var commands []*cobra.Command
+
+// Exit codes. Commands may define more by returning an exitError.
+const (
+	exitOK    = 0
+	exitError = 1 // the program is wrong, or did not do what it should
+	exitUsage = 2 // the command line is wrong
+)
+
+// exitCode is an error that only ends the process: everything has been said.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// jsonErrors is the persistent flag --json: diagnostics and results as JSON.
+var jsonErrors bool
+
+func main() { os.Exit(Main()) }
+
+// Main is main for tests: it returns the exit code.
+func Main() int {
+	native.MaybeWorker() // a rank of another process's engine: never returns
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot()
+	root.SetArgs(os.Args[1:])
+	return report(os.Stderr, root.ExecuteContext(ctx))
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ptoc",
+		Short:         "Compile, check and run kernel programs on many ranks",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().BoolVar(&jsonErrors, "json", false, "print results and errors as JSON")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(commands...)
+	return root
+}
+
+// report prints err and gives the exit code.
+func report(w io.Writer, err error) int {
+	var list *diag.List
+	var one *diag.Diagnostic
+	var code exitCode
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &list):
+	case errors.As(err, &one):
+		list = &diag.List{}
+		list.Add(one)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(w, "ptoc: interrupted")
+		return 128 + int(syscall.SIGINT)
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "ptoc: %v\nTry 'ptoc help'.\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(w, "ptoc: %v\n", err)
+		return exitError
+	}
+	if jsonErrors {
+		diag.RenderJSON(w, list)
+	} else {
+		diag.Print(w, list)
+	}
+	return exitError
+}
