@@ -109,7 +109,12 @@ func identifier(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9' && len(b) > 0:
+		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			b = append(b, c)
+		case c >= '0' && c <= '9':
+			if len(b) == 0 {
+				b = append(b, '_')
+			}
 			b = append(b, c)
 		default:
 			b = append(b, '_')

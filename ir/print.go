@@ -353,18 +353,17 @@ func (p *printer) expr(op *Op) {
 		return
 	}
 	p.text(op.Kind.Name, "(")
-	positional, first := true, true
+	first := true
 	for i := range op.Kind.Params {
 		param, a := &op.Kind.Params[i], op.Args[i]
 		if !a.Given() || param.Kind.IsAttr() && param.Optional && a.Attr == param.Default {
-			positional = false
 			continue
 		}
 		if !first {
 			p.text(", ")
 		}
 		first = false
-		if !positional || param.KwOnly {
+		if param.Optional || param.KwOnly {
 			p.text(param.Name, "=")
 		}
 		p.arg(param, a)
