@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,20 +86,11 @@ func Select(names []string, until string) ([]Pass, error) {
 func unknownPass(name string) error {
 	var known []string
 	for _, p := range table {
-		if len(known) == 0 || !contains(known, p.Name) {
+		if len(known) == 0 || !slices.Contains(known, p.Name) {
 			known = append(known, p.Name)
 		}
 	}
 	return fmt.Errorf("no pass is called %s; there are %s", name, strings.Join(known, ", "))
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 type runner struct {

@@ -1,0 +1,134 @@
+package passes
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"ptoc/ir"
+	"ptoc/ir/irtest"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+)
+
+func TestPipelineKeepsItsOrderConstraints(t *testing.T) {
+	rows := func(name string) (at []int) {
+		for i, p := range table {
+			if p.Name == name {
+				at = append(at, i)
+			}
+		}
+		return at
+	}
+	for _, c := range order {
+		if c.reason == "" {
+			t.Errorf("%s before %s: no reason given", c.first, c.then)
+		}
+		for _, i := range rows(c.first) {
+			for _, j := range rows(c.then) {
+				if i >= j {
+					t.Errorf("%s must stand before %s: %s", c.first, c.then, c.reason)
+				}
+			}
+		}
+	}
+	for _, p := range table {
+		if strings.ToUpper(p.Name[:1]) != p.Name[:1] || p.Doc == "" {
+			t.Errorf("row %q: a name and a sentence, please", p.Name)
+		}
+	}
+}
+
+func TestEveryPassFindsWhatItNeeds(t *testing.T) {
+	var have Props
+	for _, p := range table {
+		if missing := p.Needs &^ have; missing != 0 {
+			t.Errorf("%s needs properties %b that nothing before it makes", p.Name, missing)
+		}
+		have = have&^p.Breaks | p.Makes
+	}
+}
+
+// broken swaps a pass in that does what must not happen.
+func runBroken(t *testing.T, pass func(*ir.Module, *Context)) *diag.List {
+	t.Helper()
+	m := irtest.Random(3, 30)
+	rows := []Pass{
+		{Name: "InlineFunctions", run: inlineFunctions},
+		{Name: "Broken", run: pass},
+		{Name: "Simplify", run: simplify},
+	}
+	r := &runner{m: m, rows: rows, c: &Context{Diags: &diag.List{}}, o: Options{VerifyEach: true, ReproducerDir: t.TempDir()}}
+	r.run()
+	return r.c.Diags
+}
+
+func TestAPassThatBreaksTheIRIsNamedAndReproduced(t *testing.T) {
+	list := runBroken(t, func(m *ir.Module, c *Context) {
+		for _, f := range m.Funcs {
+			if f.Name == "step" {
+				f.Body.Ops = f.Body.Ops[1:]
+			}
+		}
+	})
+	checkReport(t, list, "pass Broken broke the IR: function step")
+}
+
+func TestAPanicInAPassIsAnInternalError(t *testing.T) {
+	list := runBroken(t, func(m *ir.Module, c *Context) {
+		var none []int
+		_ = none[len(m.Funcs)]
+	})
+	checkReport(t, list, "pass Broken failed: runtime error: index out of range")
+	if strings.Contains(list.Error(), "goroutine") {
+		t.Error("the report shows a stack trace")
+	}
+}
+
+func checkReport(t *testing.T, list *diag.List, want string) {
+	t.Helper()
+	all := list.Sorted()
+	if len(all) != 1 || all[0].Code != diag.Internal || !strings.HasPrefix(all[0].Message, want) {
+		t.Fatalf("got %v, want %s", list, want)
+	}
+	if len(all[0].Helps) != 1 {
+		t.Fatalf("no reproducer: %v", all[0].Notes)
+	}
+	_, path, _ := strings.Cut(all[0].Helps[0], "was written to ")
+	path, _, _ = strings.Cut(path, ";")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, ok := PassesOf(string(text))
+	if got := strings.Join(names, ","); !ok || got != "Broken,Simplify" {
+		t.Errorf("the reproducer runs %q", got)
+	}
+	m := irtest.Random(3, 30)
+	inlineFunctions(m, &Context{Diags: &diag.List{}})
+	if !strings.HasSuffix(string(text), ir.Print(m)) {
+		t.Errorf("the reproducer is not the module before the pass:\n%s", text)
+	}
+}
+
+func TestUnknownPassesAreNamed(t *testing.T) {
+	if _, err := Select([]string{"Simplify", "Fuse"}, ""); err == nil || !strings.Contains(err.Error(), "no pass is called Fuse; there are InlineFunctions, Simplify,") {
+		t.Errorf("got %v", err)
+	}
+	rows, err := Select(nil, "Simplify")
+	if err != nil || len(rows) < 2 || rows[len(rows)-1].Name != "Simplify" {
+		t.Errorf("until Simplify: %v, %v", rows, err)
+	}
+}
+
+func TestFoundErrorsStopThePipeline(t *testing.T) {
+	ran := false
+	r := &runner{m: irtest.Random(1, 5), c: &Context{Diags: &diag.List{}}, rows: []Pass{
+		{Name: "A", run: func(_ *ir.Module, c *Context) { c.Diags.Errorf(diag.UnrollLimit, source.Span{}, "no") }},
+		{Name: "B", run: func(*ir.Module, *Context) { ran = true }},
+	}}
+	r.run()
+	if ran || r.c.Diags.Len() != 1 {
+		t.Errorf("ran on: %v", r.c.Diags)
+	}
+}
