@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptoc/codegen/abi"
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/runtime/tensor"
@@ -215,4 +216,23 @@ func counterOf(v *ir.Value) *ir.Op {
 		return v.Owner.Parent
 	}
 	return nil
+}
+
+// RanksOf is the number of ranks that shapes and -D ask for, or otherwise where they ask for none.
+func RanksOf(entry *ir.Func, g Given, otherwise int) int {
+	b := &binding{entry: entry, g: g, vals: map[string]int64{}, from: map[string]string{}}
+	for s, n := range g.Syms {
+		b.vals[s] = n
+	}
+	for _, p := range entry.Params() {
+		if shape, ok := g.Shapes[p.Name]; ok {
+			b.shape(p, shape) // a mismatch is Bind's to report
+		}
+	}
+	for _, s := range rankSymbols(entry) {
+		if n, ok := b.vals[s]; ok && n >= 1 && n <= abi.MaxRanks {
+			return int(n)
+		}
+	}
+	return otherwise
 }

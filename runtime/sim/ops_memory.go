@@ -22,7 +22,7 @@ func extents(c *interp.Compiler, op *ir.Op) func(*interp.Frame) []int64 {
 		s, v := shape(fr), valid(fr)
 		for i := range v {
 			if v[i] < 0 || v[i] > s[i] {
-				interp.Raise(op, abi.Shape, int64(i), v[i], s[i])
+				interp.Raise(op, abi.BadValue, v[i], 0, s[i])
 			}
 		}
 		return v
