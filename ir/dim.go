@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -59,25 +60,35 @@ func (a Atom) text(name func(*Value) string) string {
 	}
 }
 
-func idName(v *Value) string { return fmt.Sprintf("%%%d", v.ID) }
+func idName(v *Value) string { return "%" + strconv.Itoa(v.ID) }
 
 // ConstDim is the constant n.
 func ConstDim(n int64) Dim {
 	if n == 0 {
 		return Dim{}
 	}
-	return mkDim([]term{{coef: n}})
+	return Dim{terms: []term{{coef: n}}, key: strconv.FormatInt(n, 10)}
 }
 
 // SymDim is the symbol called name.
 func SymDim(name string) Dim { return atomDim(Atom{Op: AtomSym, Sym: name}) }
 
-func atomDim(a Atom) Dim { return mkDim([]term{{coef: 1, atoms: []Atom{a}}}) }
+func atomDim(a Atom) Dim {
+	key := a.text(idName)
+	return Dim{terms: []term{{coef: 1, atoms: []Atom{a}, key: key}}, key: key}
+}
 
 // mkDim sorts and merges terms; it owns its argument.
 func mkDim(terms []term) Dim {
 	for i := range terms {
 		t := &terms[i]
+		if len(t.atoms) == 0 || t.key != "" {
+			continue // a constant, or a term of another dim, whose key is known
+		}
+		if len(t.atoms) == 1 {
+			t.key = t.atoms[0].text(idName)
+			continue
+		}
 		sort.Slice(t.atoms, func(a, b int) bool { return t.atoms[a].text(idName) < t.atoms[b].text(idName) })
 		parts := make([]string, len(t.atoms))
 		for j, a := range t.atoms {
@@ -161,11 +172,28 @@ func (d Dim) Linear(sym string) (coef int64, rest Dim, ok bool) {
 
 // Add is d + e.
 func (d Dim) Add(e Dim) Dim {
+	if len(d.terms) == 0 {
+		return e
+	}
+	if len(e.terms) == 0 {
+		return d
+	}
+	if n, ok := d.Const(); ok {
+		if m, ok := e.Const(); ok {
+			return ConstDim(n + m)
+		}
+	}
 	return mkDim(append(append([]term(nil), d.terms...), e.terms...))
 }
 
 // Scale is n * d.
 func (d Dim) Scale(n int64) Dim {
+	if n == 1 {
+		return d
+	}
+	if c, ok := d.Const(); ok {
+		return ConstDim(c * n)
+	}
 	ts := append([]term(nil), d.terms...)
 	for i := range ts {
 		ts[i].coef *= n
@@ -174,10 +202,21 @@ func (d Dim) Scale(n int64) Dim {
 }
 
 // Sub is d - e.
-func (d Dim) Sub(e Dim) Dim { return d.Add(e.Scale(-1)) }
+func (d Dim) Sub(e Dim) Dim {
+	if d.key == e.key {
+		return Dim{}
+	}
+	return d.Add(e.Scale(-1))
+}
 
 // Mul is d * e.
 func (d Dim) Mul(e Dim) Dim {
+	if n, ok := e.Const(); ok {
+		return d.Scale(n)
+	}
+	if n, ok := d.Const(); ok {
+		return e.Scale(n)
+	}
 	var ts []term
 	for _, a := range d.terms {
 		for _, b := range e.terms {
@@ -404,7 +443,7 @@ func (d Dim) Text(name func(*Value) string) string {
 			b.WriteString(" + ")
 		}
 		if len(t.atoms) == 0 {
-			fmt.Fprintf(&b, "%d", coef)
+			b.WriteString(strconv.FormatInt(coef, 10))
 			continue
 		}
 		for j, a := range t.atoms {
@@ -414,7 +453,8 @@ func (d Dim) Text(name func(*Value) string) string {
 			b.WriteString(a.text(name))
 		}
 		if coef != 1 {
-			fmt.Fprintf(&b, " * %d", coef)
+			b.WriteString(" * ")
+			b.WriteString(strconv.FormatInt(coef, 10))
 		}
 	}
 	return b.String()
