@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"ptoc/ir"
+	"ptoc/lang/diag"
 )
 
 func main() {
 	log.SetFlags(0)
 	write("docs/ops.md", opsPage())
+	write("docs/errors.md", diag.Page())
 }
 
 func write(path, text string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -135,5 +136,15 @@ func TestFixesAreApplied(t *testing.T) {
 	got := diag.Apply(f, []diag.Fix{{At: f.Span(4, 6), New: "X"}, {At: f.Span(1, 2), New: ""}, {At: f.Span(0, 0), New: ">"}, {At: f.Span(5, 6), New: "no"}})
 	if got != ">acdX" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestThePageOfErrorsIsUpToDate(t *testing.T) {
+	text, err := os.ReadFile("../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != diag.Page() {
+		t.Error("docs/errors.md is old: run make generate")
 	}
 }

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
@@ -35,7 +36,7 @@ func Format(f *File) string {
 	p := &printer{src: f.Source, comments: f.Comments, first: true}
 	p.stmts(f.Stmts)
 	p.commentsBefore(1<<31-1, -1)
-	return p.out.String()
+	return p.alignTails()
 }
 
 // FormatExpr prints an expression on one line.
@@ -60,6 +61,7 @@ type printer struct {
 	brackets int   // open brackets around what is being made into a doc
 	first    bool  // nothing stands in this block yet: no blank line belongs here
 	last     int32 // offset in the source after what was printed last
+	tails    []tail
 }
 
 func (p *printer) startLine() { p.out.WriteString(strings.Repeat(indentBy, p.level)) }
@@ -126,9 +128,61 @@ func (p *printer) line(at source.Span, d doc, end int32) {
 // trailing prints a comment that stands on the line that ends at end.
 func (p *printer) trailing(end int32) {
 	if c := p.trailingComment(end); c != nil {
-		p.out.WriteString("  " + c.Text)
+		p.tail(c)
 		p.last = c.At.End
 	}
+}
+
+// A tail is a comment that was printed at the end of a line.
+type tail struct {
+	out  int        // where it starts in the output, after two spaces
+	from source.Pos // where it stood
+}
+
+func (p *printer) tail(c *Comment) {
+	p.out.WriteString("  ")
+	p.tails = append(p.tails, tail{p.out.Len(), c.At.Pos()})
+	p.out.WriteString(c.Text)
+}
+
+// alignTails returns the output with those comments below each other that stood below each other, on lines
+// that follow each other, before and now.
+func (p *printer) alignTails() string {
+	out := p.out.String()
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(p.tails); {
+		n, widest := p.tailRun(out, p.tails[i:])
+		for _, t := range p.tails[i : i+n] {
+			b.WriteString(out[done:t.out])
+			b.WriteString(strings.Repeat(" ", widest-columnAt(out, t.out)))
+			done = t.out
+		}
+		i += n
+	}
+	b.WriteString(out[done:])
+	return b.String()
+}
+
+// tailRun counts the comments at the start of a list that belong below each other, and finds the column of
+// the one that stands furthest out.
+func (p *printer) tailRun(out string, tails []tail) (n, widest int) {
+	for n < len(tails) {
+		t := tails[n]
+		if n > 0 {
+			before := tails[n-1]
+			if t.from.Line != before.from.Line+1 || t.from.Col != before.from.Col || strings.Count(out[before.out:t.out], "\n") != 1 {
+				break
+			}
+		}
+		widest = max(widest, columnAt(out, t.out))
+		n++
+	}
+	return n, widest
+}
+
+func columnAt(out string, offset int) int {
+	return utf8.RuneCountInString(out[strings.LastIndexByte(out[:offset], '\n')+1 : offset])
 }
 
 // trailingComment takes the next comment if nothing but space or a separator stands between it and end.

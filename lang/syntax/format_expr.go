@@ -209,8 +209,14 @@ func (p *printer) dict(x *Dict) doc {
 // chain makes one chain of operators of the same level, which break together.
 func (p *printer) chain(x Expr) (doc, uint8) {
 	c := doc{kind: docChain}
+	var last source.Span // of the operand before
 	add := func(op string, y Expr, level uint8) {
+		if n := len(c.parts); n > 0 && p.brackets > 0 {
+			// The comment after the last operand is the business of the bracket: a comma may come before it.
+			c.parts[n-1].after = p.takeAfter(last)
+		}
 		c.parts = append(c.parts, p.chainPart(op, y, level))
+		last = y.Span()
 	}
 	switch x := x.(type) {
 	case *Compare:
@@ -248,15 +254,13 @@ func (p *printer) chain(x Expr) (doc, uint8) {
 	return c, prec
 }
 
-// chainPart takes along the comment after the operand. Comments before it go before it.
+// chainPart takes along the comments before an operand.
 func (p *printer) chainPart(op string, y Expr, level uint8) part {
 	if p.brackets == 0 {
 		return part{op: op, doc: p.expr(y, level)} // no comment can stand between, and one after is the statement's
 	}
-	at := y.Span()
-	d := part{op: op, above: p.take(at)}
+	d := part{op: op, above: p.take(y.Span())}
 	d.doc = p.expr(y, level)
-	d.after = p.takeAfter(at)
 	return d
 }
 
@@ -304,13 +308,9 @@ func (p *printer) take(at source.Span) (above []string) {
 	return above
 }
 
-func (p *printer) takeAfter(at source.Span) string {
-	if !at.IsValid() || p.src == nil {
-		return ""
+func (p *printer) takeAfter(at source.Span) *Comment {
+	if !at.IsValid() {
+		return nil
 	}
-	c := p.trailingComment(at.End)
-	if c == nil {
-		return ""
-	}
-	return c.Text
+	return p.trailingComment(at.End)
 }

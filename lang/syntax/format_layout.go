@@ -24,7 +24,7 @@ type part struct {
 	doc
 	op    string // docChain: the operator before the part
 	above []string
-	after string
+	after *Comment
 }
 
 type docKind uint8
@@ -66,7 +66,7 @@ func (d *doc) forced() bool {
 	}
 	for i := range d.parts {
 		q := &d.parts[i]
-		if len(q.above) > 0 || q.after != "" || q.forced() {
+		if len(q.above) > 0 || q.after != nil || q.forced() {
 			return true
 		}
 	}
@@ -104,7 +104,7 @@ func writeFlat(b *strings.Builder, d *doc) {
 // column returns how far the last line reaches.
 func (p *printer) column() int {
 	s := p.out.String()
-	return utf8.RuneCountInString(s[strings.LastIndexByte(s, '\n')+1:])
+	return columnAt(s, len(s))
 }
 
 // fits says whether a text that starts at a column ends in time. Of strings over several lines the first
@@ -236,8 +236,8 @@ func (p *printer) breakItems(d *doc) {
 		if i+1 < len(d.parts) || d.comma != noComma {
 			p.out.WriteByte(',')
 		}
-		if q.after != "" {
-			p.out.WriteString("  " + q.after)
+		if q.after != nil {
+			p.tail(q.after)
 		}
 	}
 	p.commentLines(d.below)
@@ -256,8 +256,8 @@ func (p *printer) breakChain(d *doc, room int) {
 			}
 		}
 		p.putBefore(q.doc, true, room)
-		if q.after != "" {
-			p.out.WriteString("  " + q.after)
+		if q.after != nil {
+			p.tail(q.after)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%v", d.Error())
 				}
 			}
-			diag.Render(discard{}, &list, diag.Options{Limit: -1})
+			diag.Render(discard{}, &list, diag.Options{})
 		}
 	})
 }

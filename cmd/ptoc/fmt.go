@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/lang/syntax"
+)
+
+func init() { commands = append(commands, newFmt()) }
+
+func newFmt() *cobra.Command {
+	var job fmtJob
+	cmd := &cobra.Command{
+		Use:   "fmt [FILE|DIR|-]...",
+		Short: "Format .pl files",
+		Long: "Format .pl files in place: 4 spaces a level, up to 100 columns, comments and blank lines kept. A directory\n" +
+			"means every .pl file below it. Without a file, or with -, the standard input is formatted to the standard\n" +
+			"output. A file with syntax errors stays as it is.\n\n" +
+			"-l and -d change nothing; with them the exit status is 1 where a file is not formatted.",
+		Example: "  ptoc fmt examples\n  ptoc fmt -d kernel.pl\n  ptoc fmt -l . || echo run ptoc fmt",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			job.out, job.stdin = cmd.OutOrStdout(), cmd.InOrStdin()
+			return job.run(args)
+		},
+	}
+	cmd.Flags().BoolVarP(&job.list, "list", "l", false, "list files that are not formatted")
+	cmd.Flags().BoolVarP(&job.diff, "diff", "d", false, "print what would change")
+	return cmd
+}
+
+type fmtJob struct {
+	list, diff  bool
+	out         io.Writer
+	stdin       io.Reader
+	errs        diag.List
+	unformatted bool
+}
+
+func (j *fmtJob) run(args []string) error {
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	var paths []string
+	for _, a := range args {
+		if a != "-" {
+			paths = append(paths, a)
+			continue
+		}
+		if err := j.file("-"); err != nil {
+			return err
+		}
+	}
+	names, err := syntax.KernelFiles(paths)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := j.file(name); err != nil {
+			return err
+		}
+	}
+	switch {
+	case j.errs.HasErrors():
+		return &j.errs
+	case j.unformatted && (j.list || j.diff):
+		return exitCode(exitError)
+	}
+	return nil
+}
+
+// file formats one file, or the standard input.
+func (j *fmtJob) file(name string) error {
+	f, err := readSource(name, j.stdin)
+	if err != nil {
+		return err
+	}
+	text := syntax.FormatSource(f, &j.errs)
+	if text != f.Text {
+		j.unformatted = true
+		if err := j.change(f, text, name == "-"); err != nil {
+			return err
+		}
+	}
+	if name == "-" && !j.list && !j.diff && !j.errs.HasErrors() {
+		fmt.Fprint(j.out, text)
+	}
+	return nil
+}
+
+// change does about an unformatted file what the flags ask for.
+func (j *fmtJob) change(f *source.File, text string, stdin bool) error {
+	if j.list {
+		fmt.Fprintln(j.out, f.Name)
+	}
+	if j.diff {
+		j.out.Write(diff.Diff(f.Name+" (as it is)", []byte(f.Text), f.Name+" (formatted)", []byte(text)))
+	}
+	if j.list || j.diff || stdin {
+		return nil
+	}
+	return syntax.Rewrite(f.Name, text)
+}
