@@ -117,7 +117,11 @@ var CompareInts = [...]func(a, b int64) bool{
 }
 
 // FloatToInt converts with a rounding mode of ir.RoundMode, saturates, and makes 0 of NaN.
+// BOOL is whether x differs from 0.
 func FloatToInt(d ir.DType, x float64, mode int) int64 {
+	if d == ir.BOOL {
+		return boolInt(x != 0)
+	}
 	switch ir.RoundMode.Values[mode] {
 	case "rint":
 		x = math.RoundToEven(x)
@@ -129,12 +133,6 @@ func FloatToInt(d ir.DType, x float64, mode int) int64 {
 		x = math.Ceil(x)
 	default:
 		x = math.Trunc(x)
-	}
-	if d == ir.BOOL {
-		if x != 0 {
-			return 1
-		}
-		return 0
 	}
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 	if n := Bits(d); n < 64 {
