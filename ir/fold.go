@@ -61,7 +61,7 @@ func (f *folder) fold() *Value {
 	case f.dt == BOOL:
 		return f.logic()
 	case f.dt == INDEX && f.op.Kind.DimFold != nil:
-		return DimValue(f.op.Kind.DimFold(f.op.Args[0].Vals[0].Const.Dim, f.op.Args[1].Vals[0].Const.Dim))
+		return f.dims()
 	case f.dt == INDEX && f.op.Kind == Neg:
 		return DimValue(f.op.Args[0].Vals[0].Const.Dim.Scale(-1))
 	case f.dt.IsInt():
@@ -70,6 +70,15 @@ func (f *folder) fold() *Value {
 		return f.floats()
 	}
 	return nil
+}
+
+// dims folds INDEX arithmetic, symbols included.
+func (f *folder) dims() *Value {
+	x, y := f.op.Args[0].Vals[0].Const.Dim, f.op.Args[1].Vals[0].Const.Dim
+	if y.Is(0) && (f.op.Kind == FloorDivide || f.op.Kind == Modulo) {
+		return nil
+	}
+	return DimValue(f.op.Kind.DimFold(x, y))
 }
 
 // convert is the implicit conversion of a constant operand to dt, or nil where it is not exact

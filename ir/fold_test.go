@@ -19,6 +19,8 @@ func TestConstantsFoldToWhatExecutorsCompute(t *testing.T) {
 		{Add, nr, Index(3), DimValue(SymDim("NR").Add(ConstDim(3)))},
 		{FloorDivide, Index(-7), Index(2), Index(-4)},
 		{Modulo, Index(-7), Index(2), Index(1)},
+		{Modulo, Index(-7), Index(0), nil},
+		{FloorDivide, nr, Index(0), nil},
 		{Add, i32(math.MaxInt32), i32(1), nil},
 		{Mul, i32(1 << 20), i32(1 << 20), nil},
 		{FloorDivide, i32(1), i32(0), nil},

@@ -8,8 +8,7 @@ import (
 
 // inlineFunctions puts the bodies of inline functions in place of their calls.
 //
-// Before:                                        After:
-//
+//	Before:                                      After:
 //	@pl.jit.inline                               @pl.jit.incore
 //	def twice(a: pl.Tile[[1, N], pl.FP32]):      def step(x: pl.Tensor[[1, 64], pl.FP32], ...):
 //	    b = a + a                                    t = pl.load(x, [0, 0], [1, 64])

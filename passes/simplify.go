@@ -10,8 +10,7 @@ import (
 
 // simplify does at compile time what does not need to wait for run time, and drops what nobody needs.
 //
-// Before:                                        After:
-//
+//	Before:                                        After:
 //	for k in pl.unroll(2):                         a = pl.load(x, [0, 0], [1, 8])
 //	    off = k * 8                                pl.store(a, [0, 0], y)
 //	    a = pl.load(x, [0, off], [1, 8])           a_1 = pl.load(x, [0, 8], [1, 8])

@@ -97,7 +97,7 @@ func logicalIdentity(op *ir.Op) *ir.Value {
 
 // indexValue uses the normal form of dims: a sum that is a constant, or just another value again.
 func (s *simplifier) indexValue(op *ir.Op) *ir.Value {
-	if op.Kind.DimFold == nil {
+	if op.Kind.DimFold == nil || op.Args[1].Vals[0].IsConst() && mayFail(op) {
 		return nil
 	}
 	d := smallDim(op.Results[0])
