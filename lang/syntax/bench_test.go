@@ -39,3 +39,19 @@ func BenchmarkScan250KB(b *testing.B) {
 		scan(source.NewFile("bench.pl", text), &list)
 	}
 }
+
+// The first file of a process pays for building the grammar.
+func BenchmarkBuildGrammar(b *testing.B) {
+	for b.Loop() {
+		buildGrammar()
+	}
+}
+
+func BenchmarkFormat250KB(b *testing.B) {
+	f := source.NewFile("bench.pl", kernels(b, 250_000))
+	b.SetBytes(int64(len(f.Text)))
+	for b.Loop() {
+		var list diag.List
+		FormatSource(f, &list)
+	}
+}

@@ -32,22 +32,24 @@ type grammar struct {
 
 // The parsers of each statement. participle builds them by reflection, once.
 var (
-	grammars = sync.OnceValue(func() *productions {
-		root := participle.MustBuild[grammar](participle.Lexer(definition{}), participle.ParseTypeWith(parseExprLeaf))
-		return &productions{
-			ifStmt: production[If](root), while: production[While](root), forStmt: production[For](root),
-			with: production[With](root), funcDef: production[FuncDef](root), classDef: production[ClassDef](root),
-			returnStmt: production[Return](root), importStmt: production[Import](root),
-			fromImport: production[FromImport](root), global: production[Global](root),
-			assert: production[Assert](root),
-		}
-	})
+	grammars = sync.OnceValue(buildGrammar)
 
 	// sessions maps numbers to the parsers at work. participle hands its leaves nothing but the lexer, so
 	// each token carries the number of its parser (see tokens.Next).
 	sessions    sync.Map
 	lastSession atomic.Int64
 )
+
+func buildGrammar() *productions {
+	root := participle.MustBuild[grammar](participle.Lexer(definition{}), participle.ParseTypeWith(parseExprLeaf))
+	return &productions{
+		ifStmt: production[If](root), while: production[While](root), forStmt: production[For](root),
+		with: production[With](root), funcDef: production[FuncDef](root), classDef: production[ClassDef](root),
+		returnStmt: production[Return](root), importStmt: production[Import](root),
+		fromImport: production[FromImport](root), global: production[Global](root),
+		assert: production[Assert](root),
+	}
+}
 
 type productions struct {
 	ifStmt     *participle.Parser[If]
@@ -73,7 +75,7 @@ func production[P any](root *participle.Parser[grammar]) *participle.Parser[P] {
 
 // run parses one statement by its production, from where the parser stands.
 func run[P any](p *parser, production *participle.Parser[P]) *P {
-	lex, err := lexer.Upgrade(&tokens{p: p, pos: p.pos, compound: isCompound(p.kind()), chain: p.kind() == kIf})
+	lex, err := lexer.Upgrade(p.statementTokens())
 	if err != nil {
 		panic(err) // tokens.Next has none
 	}
@@ -83,6 +85,17 @@ func run[P any](p *parser, production *participle.Parser[P]) *P {
 		p.failParticiple(err)
 	}
 	return n
+}
+
+func (p *parser) statementTokens() *tokens {
+	t := &tokens{p: p, pos: p.pos, compound: isCompound(p.kind())}
+	switch p.kind() {
+	case kIf:
+		t.chain = true
+	case kAt, kDef, kClass, kFrom:
+		t.lists = true
+	}
+	return t
 }
 
 // failParticiple turns participle's error into ours. Errors of the leaves do not come this way.
@@ -164,6 +177,7 @@ type tokens struct {
 
 	whole    bool // hand out everything as it is
 	compound bool // the statement has a body
+	lists    bool // it has parentheses of its own, not of an expression
 	chain    bool // and it may go on with elif and else
 	depth    int  // open brackets
 	lambdas  int  // colons to come that belong to a lambda
@@ -192,9 +206,33 @@ func (t *tokens) Next() (lexer.Token, error) {
 		next := t.p.toks[t.pos].kind
 		t.done = !t.chain || next != kElif && next != kElse
 	default:
-		t.pos++
+		t.pos = t.after(t.pos)
 	}
 	return out, nil
+}
+
+// after returns the index of the token to hand out next. What stands between brackets is left out unless
+// it is a list that the grammar itself describes: expressions are read from the file's tokens.
+func (t *tokens) after(i int) int {
+	switch t.p.toks[i].kind {
+	case kLParen:
+		if t.depth == 1 && t.lists {
+			return i + 1
+		}
+	case kLBrack, kLBrace:
+	default:
+		return i + 1
+	}
+	for depth := 0; ; i++ {
+		switch t.p.toks[i].kind {
+		case kLParen, kLBrack, kLBrace:
+			depth++
+		case kRParen, kRBrack, kRBrace:
+			if depth--; depth == 0 {
+				return i // the scanner made brackets balance
+			}
+		}
+	}
 }
 
 // ends says whether the statement is over at a token outside its bodies.
