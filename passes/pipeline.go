@@ -75,8 +75,8 @@ var table = []Pass{
 	{Name: "Simplify", run: simplify, Needs: Inlined, Makes: Folded,
 		Doc: "fold what lowering made constant"},
 
-	// {Name: "FuseTileOps", run: fuseTileOps, Needs: Inlined | CompositesGone | Folded, Makes: TileOpsFused,
-	// 	Doc: "chains of tile ops become one loop with a scalar body"},
+	{Name: "FuseTileOps", run: fuseTileOps, Needs: Inlined | CompositesGone | Folded, Makes: TileOpsFused,
+		Doc: "chains of tile ops become one loop with a scalar body"},
 
 	// After fusion, which moves stores (but never across a signal) and decides which of them stream.
 	{Name: "InsertCommFence", run: insertCommFence, Needs: CompositesGone, Makes: Fenced,
@@ -87,8 +87,8 @@ var table = []Pass{
 		Doc: "one signal cell a cache line, where nothing can see the difference"},
 
 	// Last: any change of tiles would make its offsets wrong.
-	// {Name: "PlanMemory", run: planMemory, Needs: TileOpsFused, Makes: ScratchAssigned,
-	// 	Doc: "place tiles in the arena, reusing memory by liveness"},
+	{Name: "PlanMemory", run: planMemory, Needs: TileOpsFused, Makes: ScratchAssigned,
+		Doc: "place tiles in the arena, reusing memory by liveness"},
 }
 
 // constraint says that every row of first stands before every row of then.

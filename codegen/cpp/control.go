@@ -124,9 +124,12 @@ func (e *fn) forLoop(op *ir.Op) {
 	e.push()
 	e.loops = append(e.loops, op)
 	i := e.name(body.Args[0])
-	if step, ok := op.Val("step").ConstInt(); ok && step == 1 {
+	switch step, ok := op.Val("step").ConstInt(); {
+	case ok && step == 1:
 		e.w.open("for (i64 %s = %s; %s < %s; ++%s) {", i, start, i, stop, i)
-	} else {
+	case ok && e.stepsSafely(op, step):
+		e.w.open("for (i64 %s = %s; %s < %s; %s += %d) {", i, start, i, stop, i, step)
+	default:
 		e.tripLoop(op, i, start, stop)
 	}
 	if !e.short(op) {
@@ -139,6 +142,24 @@ func (e *fn) forLoop(op *ir.Op) {
 	e.loops = e.loops[:len(e.loops)-1]
 	e.pop()
 	e.carryOut(op, body.Args[1:])
+}
+
+// stepsSafely reports whether a counter cannot pass the largest integer: it meets stop exactly, or stop is
+// no more than some tensor's extent.
+func (e *fn) stepsSafely(op *ir.Op, step int64) bool {
+	start, stop := ir.DimOf(op.Val("start")), ir.DimOf(op.Val("stop"))
+	if step <= 0 || step > 1<<32 {
+		return false
+	}
+	if n, ok := stop.Const(); ok && n < 1<<62 || multipleOf(stop.Sub(start), step) {
+		return true
+	}
+	for _, s := range stop.Syms() {
+		if e.nonneg(ir.SymDim(s).Sub(stop)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *fn) tripLoop(op *ir.Op, i, start, stop string) {

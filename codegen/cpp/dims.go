@@ -142,8 +142,9 @@ func intLit(n int64) string {
 }
 
 // nonneg reports whether d can be seen never to be negative: bounds checks that it proves are not
-// printed. It knows that symbols, ranks and extents are not negative, and how far loops count.
-func (e *fn) nonneg(d ir.Dim) bool { return e.prove(d, 5) }
+// printed. It knows that symbols and ranks are not negative, how many ranks there are, and
+// how far loops count.
+func (e *fn) nonneg(d ir.Dim) bool { return e.prove(d, 6) }
 
 func (e *fn) prove(d ir.Dim, fuel int) bool {
 	type term struct {
@@ -218,7 +219,7 @@ func (e *fn) atomNonneg(a ir.Atom, fuel int) bool {
 func (e *fn) valueNonneg(v *ir.Value, fuel int) bool {
 	if v.Def != nil {
 		switch v.Def.Kind {
-		case ir.Rank, ir.NRanks, ir.BlockIdx, ir.BlockNum:
+		case ir.Rank, ir.NRanks, ir.BlockIdx:
 			return true
 		}
 		return false
@@ -248,6 +249,9 @@ func (e *fn) upperBounds(a ir.Atom, fuel int) []ir.Dim {
 	one := ir.ConstDim(1)
 	switch a.Op {
 	case ir.AtomVal:
+		if n := e.ranksAbove(a.Val); n != nil {
+			return []ir.Dim{ir.DimOf(n).Sub(one)}
+		}
 		loop := e.counterOf(a.Val)
 		if loop == nil {
 			return nil
@@ -263,7 +267,7 @@ func (e *fn) upperBounds(a ir.Atom, fuel int) []ir.Dim {
 		return []ir.Dim{a.A, a.B}
 	case ir.AtomMod:
 		var out []ir.Dim
-		if n, ok := a.B.Const(); ok && n > 0 {
+		if e.prove(a.B.Sub(one), fuel-1) {
 			out = append(out, a.B.Sub(one))
 			if e.prove(a.A, fuel-1) {
 				out = append(out, a.A)
@@ -271,7 +275,7 @@ func (e *fn) upperBounds(a ir.Atom, fuel int) []ir.Dim {
 		}
 		return out
 	case ir.AtomDiv:
-		if n, ok := a.B.Const(); ok && n > 0 && e.prove(a.A, fuel-1) {
+		if e.prove(a.B.Sub(one), fuel-1) && e.prove(a.A, fuel-1) {
 			return []ir.Dim{a.A}
 		}
 	}
@@ -284,6 +288,9 @@ func (e *fn) lowerBounds(a ir.Atom) []ir.Dim {
 	case ir.AtomMax:
 		return []ir.Dim{a.A, a.B}
 	case ir.AtomVal:
+		if a.Val.Def != nil && a.Val.Def.Kind == ir.NRanks {
+			return []ir.Dim{ir.ConstDim(1)}
+		}
 		if loop := e.counterOf(a.Val); loop != nil {
 			if step, ok := loop.Val("step").ConstInt(); ok && step > 0 {
 				return []ir.Dim{ir.DimOf(loop.Val("start"))}
@@ -291,6 +298,24 @@ func (e *fn) lowerBounds(a ir.Atom) []ir.Dim {
 		}
 	}
 	return nil
+}
+
+// ranksAbove is the number of ranks of the domain that v is the rank in, if the function asks for it.
+func (e *fn) ranksAbove(v *ir.Value) *ir.Value {
+	if v.Def == nil || v.Def.Kind != ir.Rank {
+		return nil
+	}
+	return e.nranks[ctxWindow(v.Def)]
+}
+
+// ctxWindow is the memory whose domain a rank or nranks op asks about.
+func ctxWindow(op *ir.Op) *ir.Value {
+	ctx := op.Val("ctx")
+	if ctx.Def == nil {
+		return nil
+	}
+	root, _ := ir.Root(ctx.Def.Val("target"))
+	return root
 }
 
 // multipleOf reports whether n divides d: all coefficients, once x - x % n has been recognised.

@@ -18,13 +18,14 @@ type fn struct {
 	symName map[string]string // their C++ names
 	names   map[*ir.Value]string
 	taken   map[string]bool
-	mems    map[*ir.Value]*memory // memory values seen so far
-	regs    map[*ir.Value]bool    // tiles that live in vector registers
-	scopes  []map[string]string   // dims that a variable in scope holds, by their text
-	arena   map[*ir.Value]ir.Dim  // offsets of tiles and created tensors
-	own     ir.Dim                // bytes of this function's arena
-	line    int                   // program line of the last comment
-	loops   []*ir.Op              // enclosing loops
+	mems    map[*ir.Value]*memory   // memory values seen so far
+	regs    map[*ir.Value]bool      // tiles that live in vector registers
+	scopes  []map[string]string     // dims that a variable in scope holds, by their text
+	arena   map[*ir.Value]ir.Dim    // offsets of tiles and created tensors
+	own     ir.Dim                  // bytes of this function's arena
+	line    int                     // program line of the last comment
+	loops   []*ir.Op                // enclosing loops
+	nranks  map[*ir.Value]*ir.Value // window -> how many ranks its domain has
 	sites   map[*ir.Op]int
 }
 
@@ -48,6 +49,12 @@ func newFn(g *gen, f *ir.Func) *fn {
 	}
 	e.push()
 	e.regs = findRegs(f)
+	e.nranks = map[*ir.Value]*ir.Value{}
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind == ir.NRanks && e.nranks[ctxWindow(op)] == nil {
+			e.nranks[ctxWindow(op)] = op.Result()
+		}
+	})
 	e.placeTiles()
 	return e
 }

@@ -226,6 +226,9 @@ var infix = map[*ir.Kind]string{ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "
 func (e *fn) binary(op *ir.Op, x, y string, dt ir.DType) string {
 	switch op.Kind {
 	case ir.FloorDivide, ir.Modulo:
+		if s, ok := e.simpleDivision(op, x, y, dt); ok {
+			return s
+		}
 		if n, ok := op.Operands()[1].ConstInt(); !ok || n == 0 {
 			e.w.line("if (%s == 0) return ptoc_fail(ctx, PTOC_DIV_ZERO, %d, %s);", y, e.site(op), x)
 		}
@@ -256,6 +259,26 @@ func (e *fn) binary(op *ir.Op, x, y string, dt ir.DType) string {
 		return "(i8)(" + s + ")"
 	}
 	return e.round(s, dt)
+}
+
+// simpleDivision is C's division, or none at all, where the operands are known not to be negative and the
+// divisor not to be zero.
+func (e *fn) simpleDivision(op *ir.Op, x, y string, dt ir.DType) (string, bool) {
+	if _, tile := op.Result().Type.(*ir.Tile); tile || dt != ir.INDEX {
+		return "", false
+	}
+	a, b := ir.DimOf(op.Operands()[0]), ir.DimOf(op.Operands()[1])
+	one := ir.ConstDim(1)
+	if !e.nonneg(a) || !e.nonneg(b.Sub(one)) {
+		return "", false
+	}
+	if op.Kind == ir.FloorDivide {
+		return x + " / " + y, true
+	}
+	if e.nonneg(b.Scale(2).Sub(a).Sub(one)) { // a % b where a < 2 b
+		return fmt.Sprintf("%s < %s ? %s : %s - %s", x, y, x, x, y), true
+	}
+	return x + " % " + y, true
 }
 
 var roundFn = map[string]string{"rint": "__builtin_rintf", "round": "ptoc_roundf", "floor": "__builtin_floorf", "ceil": "__builtin_ceilf"}

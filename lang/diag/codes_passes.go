@@ -7,6 +7,7 @@ const (
 	UnrollCount     Code = 392
 	UnrollLimit     Code = 393
 	ConstantMisfit  Code = 394
+	ScratchSize     Code = 395
 )
 
 var passRows = []Row{
@@ -20,4 +21,6 @@ var passRows = []Row{
 		"A pl.unroll loop is written out at compile time, at most 1024 times. Use pl.range for more.", ""},
 	{ConstantMisfit, "constants make an op illegal",
 		"After unrolling and constant folding an op has constant operands that it may not have, for example an offset past the end of a tensor.", ""},
+	{ScratchSize, "size of scratch memory depends on a run-time value",
+		"The memory of a tensor that a kernel creates is set aside before the kernel starts, so its size may depend on dims and scalar parameters, but not on what the kernel computes. Create it as large as it can get and use a slice of it.", ""},
 }
