@@ -350,8 +350,14 @@ func parseExprLeaf(lex *lexer.PeekingLexer) (x Expr, err error) {
 		x = p.exprList()
 	case kAs:
 		x = p.target()
+	case kLParen, kComma:
+		if p.kind() == kIdent && p.peekKind(1) == kAssign {
+			x = p.classKeyword()
+			break
+		}
+		x = p.element()
 	default:
-		x = p.expr()
+		x = p.element()
 	}
 	p.leave(lex)
 	return x, nil

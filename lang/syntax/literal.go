@@ -19,12 +19,17 @@ func (p *parser) integer(negative bool) Expr {
 	switch {
 	case err == nil && !isOldOctal(n.Lit):
 		n.Value = v
-	case negative && n.Lit == "9223372036854775808":
+	case negative && isMinInt64(n.Lit):
 		n.Value = math.MinInt64
 	default:
 		p.badNumber(n.At, n.Lit, err)
 	}
 	return n
+}
+
+func isMinInt64(lit string) bool {
+	v, err := strconv.ParseUint(lit, 0, 64)
+	return err == nil && v == 1<<63 && !isOldOctal(lit)
 }
 
 // isOldOctal recognises 0777, which means different things in different languages.

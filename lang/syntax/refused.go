@@ -88,14 +88,23 @@ var refusals = map[string]string{
 	"'**' before an expression": "write the keyword arguments one by one",
 	"a parameter with '*'":      "name every parameter",
 	"a parameter with '**'":     "name every parameter",
-	"else after a loop":         "test after the loop what the loop found out",
-	"try":                       "nothing throws in a kernel: a failed check ends the run with a report",
-	"raise":                     "use pl.static_assert for what is known when compiling",
-	"del":                       "names end with their function; memory is planned by the compiler",
-	"nonlocal":                  "pass the value as a parameter and return it",
-	"match":                     "write `if` and `elif`",
-	"type":                      "assign the type to a name: T = pl.Tensor[[4], pl.FP32]",
-	"async def":                 "write a plain function: ranks already run side by side",
-	"async for":                 "write a plain `for`",
-	"async with":                "write a plain `with`",
+	"an argument with a name in the head of a class": "a class only groups functions here: leave it out",
+	"else after a loop": "test after the loop what the loop found out",
+	"try":               "nothing throws in a kernel: a failed check ends the run with a report",
+	"raise":             "use pl.static_assert for what is known when compiling",
+	"del":               "names end with their function; memory is planned by the compiler",
+	"nonlocal":          "pass the value as a parameter and return it",
+	"match":             "write `if` and `elif`",
+	"type":              "assign the type to a name: T = pl.Tensor[[4], pl.FP32]",
+	"async def":         "write a plain function: ranks already run side by side",
+	"async for":         "write a plain `for`",
+	"async with":        "write a plain `with`",
+}
+
+// classKeyword steps over metaclass=M in the head of a class.
+func (p *parser) classKeyword() Expr {
+	start := p.next()
+	p.next()
+	p.expr()
+	return p.refuse(p.since(start), "an argument with a name in the head of a class")
 }

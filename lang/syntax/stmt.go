@@ -247,6 +247,7 @@ func (p *parser) checkParams(params []*Param) {
 		case q.Star == "/":
 			continue
 		case q.Star != "":
+			keywordOnly = true
 			p.refuse(q.Name.At, "a parameter with '"+q.Star+"'")
 		case q.Default != nil:
 			defaults = true
