@@ -124,6 +124,24 @@ func (k kernel) call(t testing.TB, w *world, rank int, args ...int64) abi.Fault 
 	return fault
 }
 
+// prepare returns a call without the checks, for benchmarks.
+func (k kernel) prepare(args ...int64) func() abi.Code {
+	size := int64(64)
+	if k.arena != 0 {
+		r, _, _ := purego.SyscallN(k.arena, uintptr(unsafe.Pointer(&args[0])))
+		size += int64(r)
+	}
+	buf := make([]byte, size+64)
+	off := int64(-uintptr(unsafe.Pointer(&buf[0])) & 63)
+	abort, fault := new(int32), new(abi.Fault)
+	ctx := &abi.Ctx{Arena: uintptr(unsafe.Pointer(&buf[off])), ArenaBytes: size, Abort: uintptr(unsafe.Pointer(abort)),
+		Fault: uintptr(unsafe.Pointer(fault))}
+	return func() abi.Code {
+		r, _, _ := purego.SyscallN(k.run, uintptr(unsafe.Pointer(ctx)), uintptr(unsafe.Pointer(&args[0])))
+		return abi.Code(int32(r))
+	}
+}
+
 // guarded is memory of n elements between two guards.
 type guarded[T any] struct {
 	all   []T
