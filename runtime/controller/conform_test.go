@@ -138,7 +138,9 @@ func shapeTrials() []*trial {
 			}
 		}
 		out = append(out, &trial{name: "transpose_" + dt.String(), ins: []*ir.Tensor{mat(dt, 5, 70)}, out: mat(dt, 70, 5),
-			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) { return b.Add(ir.Transpose).Set("x", ts[0]).Value() }})
+			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
+				return b.Add(ir.Transpose).Set("x", ts[0]).Value()
+			}})
 		out = append(out, &trial{name: "concat_" + dt.String(), ins: []*ir.Tensor{mat(dt, 5, 7), mat(dt, 5, 9)}, out: mat(dt, 5, 16),
 			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
 				return b.Add(ir.Concat).Set("a", ts[0]).Set("b", ts[1]).Value()

@@ -80,7 +80,7 @@ func (r *reporter) find(states ...failure.State) *failure.Rank {
 
 func (r *reporter) patience() string {
 	if r.f.Cause == failure.Timeout && r.f.After != "" && r.f.After != "0s" {
-		return " for " + r.f.After
+		return " (nothing happened for " + r.f.After + ")"
 	}
 	return ""
 }
@@ -124,20 +124,31 @@ func (r *reporter) endless(k *failure.Rank) *diag.Diagnostic {
 
 // others adds what the other ranks do.
 func (r *reporter) others(d *diag.Diagnostic, but *failure.Rank) *diag.Diagnostic {
-	const most = 6
-	var left []int64
+	const most = 5
+	var done []int64
+	said, left := 0, 0
 	for i := range r.f.Ranks {
 		k := &r.f.Ranks[i]
 		switch {
 		case k == but:
-		case len(d.Notes) >= most:
-			left = append(left, int64(k.Rank))
+		case k.State == failure.Idle && k.Submitted > 0:
+			done = append(done, int64(k.Rank))
+		case said == most:
+			left++
 		default:
 			r.note(d, k)
+			said++
 		}
 	}
-	if len(left) > 0 {
-		d.Note(source.Span{}, "and ranks %s", tensor.ShapeString(left))
+	switch len(done) {
+	case 0:
+	case 1:
+		d.Note(source.Span{}, "rank %d has finished", done[0])
+	default:
+		d.Note(source.Span{}, "ranks %s have finished", tensor.ShapeString(done))
+	}
+	if left > 0 {
+		d.Note(source.Span{}, "%d more ranks wait or run", left)
 	}
 	return d
 }
@@ -153,7 +164,7 @@ func (r *reporter) note(d *diag.Diagnostic, k *failure.Rank) {
 		_, text := describe(k.Code, k.V, fmt.Sprintf("rank %d", k.Rank))
 		d.Note(k.At.Span, "%s%s", text, placeText(k.At))
 	default:
-		d.Note(source.Span{}, "rank %d %s", k.Rank, finished(k))
+		d.Note(source.Span{}, "rank %d was given no kernel at all", k.Rank)
 	}
 }
 
@@ -165,21 +176,11 @@ func placeText(p failure.Place) string {
 	return ""
 }
 
-func finished(k *failure.Rank) string {
-	switch k.Submitted {
-	case 0:
-		return "was given no kernel at all"
-	case 1:
-		return "has finished its kernel"
-	}
-	return fmt.Sprintf("has finished its %d kernels", k.Submitted)
-}
-
 // hang reports a wait that nothing will end.
 func (r *reporter) hang(k *failure.Rank) *diag.Diagnostic {
 	name, window := r.cell(k)
-	d := r.at(diag.WaitForever, k.Wait.At, k.Kernel, "rank %d waits for ever%s: %s is %d, expected %s %d", k.Rank, r.patience(), name,
-		k.Wait.Seen, k.Wait.Sign(), k.Wait.Want)
+	d := r.at(diag.WaitForever, k.Wait.At, k.Kernel, "rank %d waits for ever: %s is %d, expected %s %d%s", k.Rank, name,
+		k.Wait.Seen, k.Wait.Sign(), k.Wait.Want, r.patience())
 	if window != nil {
 		r.notifiers(d, k, window)
 		r.otherCells(d, k, window)
