@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+)
+
+// What several commands need around files and flags.
+
+// readSource reads a program; "-" is the standard input.
+func readSource(name string, stdin io.Reader) (*source.File, error) {
+	if name == "-" {
+		text, err := io.ReadAll(stdin)
+		return source.NewFile("<stdin>", string(text)), err
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
+	}
+	return source.NewFile(name, string(text)), nil
+}
+
+// pairs reads the values of a repeatable NAME=VALUE flag.
+func pairs(flag string, list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range list {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, usagef("%s wants NAME=VALUE, got %q", flag, s)
+		}
+		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return out, nil
+}
+
+// splitList reads a comma-separated flag; an empty text is an empty list.
+func splitList(s string) []string {
+	out := []string{}
+	for _, p := range strings.Split(s, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// writeWhole writes a file that appears complete or not at all.
+func writeWhole(name, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".ptoc-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	_, err = f.WriteString(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	return nil
+}
+
+// printWarnings prints what a successful command still has to say.
+func printWarnings(w io.Writer, l *diag.List) {
+	if jsonErrors {
+		diag.RenderJSON(w, l)
+		return
+	}
+	diag.Print(w, l)
+}
