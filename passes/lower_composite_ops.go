@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ptoc/ir"
+	"ptoc/lang/check"
 	"ptoc/lang/diag"
 )
 
@@ -47,6 +48,7 @@ const (
 type composites struct {
 	m     *ir.Module
 	c     *Context
+	lib   *check.Library // made when the first collective is met
 	calls bool
 }
 
