@@ -1,4 +1,24 @@
 package diag
 
-// E04xx: extents that do not fit.
-var shapeRows = []Row{}
+// E04xx: shapes that do not fit.
+const (
+	RankMismatch  Code = 401
+	ShapeMismatch Code = 402
+	OutsideMemory Code = 403
+	NotContiguous Code = 404
+)
+
+var shapeRows = []Row{
+	{RankMismatch, "wrong number of dimensions",
+		"Offsets, shapes and subscripts have one entry per dimension.",
+		"@pl.jit.incore\ndef f(x: pl.Tensor[[2, 4], pl.FP32]):\n    t = pl.load(x, [0], [2, 4])  # ERROR \"offsets must have 2 entries\"\n"},
+	{ShapeMismatch, "shapes that do not fit",
+		"Shapes are equal, or one of them has an extent of 1 that stretches.",
+		"@pl.jit.incore\ndef f(x: pl.Tensor[[2, 4], pl.FP32], z: pl.Tensor[[2, 3], pl.FP32]):\n    t = x + z  # ERROR \"cannot combine shapes\"\n"},
+	{OutsideMemory, "outside of the memory",
+		"The access reaches past the end, or before the beginning. What depends on run-time values is checked when the program runs.",
+		"@pl.jit.incore\ndef f(x: pl.Tensor[[2, 4], pl.FP32]):\n    t = pl.load(x, [0, 2], [2, 4])  # ERROR \"reaches past the end\"\n"},
+	{NotContiguous, "memory with gaps",
+		"A function is given memory without gaps between its rows.",
+		"@pl.jit.incore\ndef g(x: pl.Tensor[[2, 2], pl.FP32]):\n    pass\n@pl.jit\ndef f(x: pl.Tensor[[2, 4], pl.FP32]):\n    g(x[:, 0:2])  # ERROR \"must be contiguous\"\n"},
+}

@@ -1,0 +1,710 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/lang/syntax"
+)
+
+// for, while and with, and the explicit forms that the printer writes.
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// A loopHead is what stands in pl.range(...) and its siblings.
+type loopHead struct {
+	name              string
+	kind              string
+	call              *syntax.Call
+	start, stop, step *ir.Value
+	explicit          []carry
+	stage             int64
+}
+
+func (f *fn) forStmt(s *syntax.For) {
+	if f.f == nil {
+		f.errorf(diag.NotInLanguage, s.At, "a loop cannot stand outside a function")
+		return
+	}
+	call, name := f.loopCall(s)
+	if call == nil {
+		return
+	}
+	switch name {
+	case "pl.while_":
+		f.explicitWhile(s, call)
+	case "pl.fused":
+		f.fused(s, call)
+	default:
+		h := &loopHead{name: name, kind: strings.TrimPrefix(name, "pl."), call: call, stage: 1}
+		if f.rangeArgs(h) && f.loopTargets(s, h) {
+			f.countingLoop(s, h)
+		} else {
+			f.poison(assignedNames(s))
+		}
+	}
+}
+
+// poison gives names no meaning without further complaints.
+func (f *fn) poison(ns []string) {
+	for _, n := range ns {
+		f.env.set(n, bad{}, source.Span{})
+	}
+}
+
+// loopCall is the call that a for loop runs over.
+func (f *fn) loopCall(s *syntax.For) (*syntax.Call, string) {
+	if call, ok := syntax.Unparen(s.Iter).(*syntax.Call); ok {
+		v := f.callee(call.Fn)
+		if sp, ok := v.(special); ok {
+			switch sp {
+			case "pl.range", "pl.parallel", "pl.unroll", "pl.pipeline", "pl.spmd", "pl.while_", "pl.fused":
+				return call, string(sp)
+			}
+		}
+		if b, ok := v.(builtin); ok && (b == "range" || b == "enumerate" || b == "zip") {
+			d := f.errorf(diag.NotInLanguage, call.Fn.Span(), "Python's %s is not in the kernel language", b).Help("use pl.range(...)")
+			if b == "range" {
+				d.Fix(call.Fn.Span(), "pl.range", "write pl.range")
+			}
+			f.poison(assignedNames(s))
+			return nil, ""
+		}
+		if isBad(v) {
+			f.poison(assignedNames(s))
+			return nil, ""
+		}
+	} else if v := f.expr(s.Iter); isBad(v) {
+		f.poison(assignedNames(s))
+		return nil, ""
+	}
+	f.errorf(diag.NotInLanguage, s.Iter.Span(), "a for loop runs over pl.range, pl.parallel, pl.unroll, pl.pipeline or pl.spmd").
+		Help("write for i in pl.range(n): and take the i-th element inside")
+	f.poison(assignedNames(s))
+	return nil, ""
+}
+
+// ignoredLoopArgs are upstream's scheduling hints.
+var ignoredLoopArgs = map[string]bool{"chunk": true, "chunk_policy": true, "attrs": true, "name_hint": true, "sync_start": true,
+	"optimizations": true, "allow_early_resolve": true, "deps": true, "predicate": true}
+
+func (f *fn) rangeArgs(h *loopHead) bool {
+	ok := true
+	args := h.call.Args
+	for _, k := range h.call.Keywords {
+		switch {
+		case k.Name.Text == "init_values" && h.kind != "unroll" && h.kind != "spmd":
+			ok = f.initValues(h, k.Value) && ok
+		case k.Name.Text == "stage" && h.kind == "pipeline":
+			v := f.expr(k.Value)
+			n, isInt := asInt(v)
+			if !isInt || n < 1 {
+				if !isBad(v) {
+					f.errorf(diag.BadValue, k.Value.Span(), "stage must be a positive constant, got %s", describe(v))
+				}
+				ok = false
+			}
+			h.stage = n
+		case k.Name.Text == "core_num" && h.kind == "spmd":
+			args = append([]syntax.Expr{k.Value}, args...)
+		case ignoredLoopArgs[k.Name.Text]:
+		default:
+			d := f.errorf(diag.UnknownKeyword, k.Name.At, "%s has no parameter %s", h.name, k.Name.Text)
+			if k.Name.Text == "init_values" {
+				d.Help("names that the body rebinds are carried by themselves")
+			}
+			ok = false
+		}
+	}
+	limit := 3
+	if h.kind == "spmd" {
+		limit = 1
+	}
+	if len(args) == 0 || len(args) > limit {
+		f.errorf(diag.ArgumentCount, h.call.At, "%s takes 1 to %d numbers, got %d", h.name, limit, len(args))
+		return false
+	}
+	var vals []*ir.Value
+	for _, a := range args {
+		v := f.loopBound(h, a)
+		if v == nil {
+			return false
+		}
+		vals = append(vals, v)
+	}
+	h.start, h.step = ir.Index(0), ir.Index(1)
+	switch len(vals) {
+	case 1:
+		h.stop = vals[0]
+	default:
+		h.start, h.stop = vals[0], vals[1]
+		if len(vals) == 3 {
+			h.step = vals[2]
+		}
+	}
+	return ok && f.stepOK(h, args) && f.tripCount(h)
+}
+
+func (f *fn) loopBound(h *loopHead, a syntax.Expr) *ir.Value {
+	v := f.expr(a)
+	if isBad(v) {
+		return nil
+	}
+	x := f.operand(v)
+	if x != nil {
+		if s, ok := x.Type.(*ir.Scalar); ok && s.DType.IsInt() {
+			return x
+		}
+	}
+	f.errorf(diag.LoopBound, a.Span(), "%s counts integers, got %s", h.name, describe(v))
+	return nil
+}
+
+func (f *fn) stepOK(h *loopHead, args []syntax.Expr) bool {
+	if n, ok := h.step.ConstInt(); ok && n == 0 {
+		f.errorf(diag.LoopBound, args[2].Span(), "the step of a loop must not be 0")
+		return false
+	}
+	return true
+}
+
+// tripCount: an unrolled loop has constant bounds and not too many iterations.
+func (f *fn) tripCount(h *loopHead) bool {
+	if h.kind != "unroll" {
+		return true
+	}
+	a, ok1 := h.start.ConstInt()
+	b, ok2 := h.stop.ConstInt()
+	st, ok3 := h.step.ConstInt()
+	if !ok1 || !ok2 || !ok3 {
+		f.errorf(diag.LoopBound, h.call.At, "pl.unroll needs constant bounds").Help("use pl.range")
+		return false
+	}
+	n := (b - a + st - sign(st)) / st
+	if n > 1024 {
+		f.errorf(diag.LoopBound, h.call.At, "pl.unroll of %d iterations exceeds the maximum of 1024", n).Help("use pl.range")
+		return false
+	}
+	return true
+}
+
+func sign(n int64) int64 {
+	if n < 0 {
+		return -1
+	}
+	return 1
+}
+
+// initValues reads init_values=(a, b).
+func (f *fn) initValues(h *loopHead, x syntax.Expr) bool {
+	v := f.expr(x)
+	s, ok := v.(seq)
+	if !ok {
+		if !isBad(v) {
+			f.errorf(diag.WrongKind, x.Span(), "init_values must be a tuple, got %s", describe(v)).Help("write (a,) for one value")
+		}
+		return false
+	}
+	for _, e := range s.elts {
+		if f.operand(e) == nil {
+			if !isBad(e) {
+				f.errorf(diag.WrongKind, x.Span(), "a loop cannot carry %s", describe(e))
+			}
+			return false
+		}
+		h.explicit = append(h.explicit, carry{init: e, at: x.Span()})
+	}
+	return true
+}
+
+// loopTargets reads `i` or `i, (a, b)`.
+func (f *fn) loopTargets(s *syntax.For, h *loopHead) bool {
+	target := syntax.Unparen(s.Target)
+	if len(h.explicit) == 0 {
+		if _, ok := target.(*syntax.Name); ok {
+			return true
+		}
+		f.errorf(diag.BadUnpack, s.Target.Span(), "a loop over %s has one counter", h.name).
+			Help("carried values need init_values=")
+		return false
+	}
+	t, ok := target.(*syntax.Tuple)
+	if ok && len(t.Elts) == 2 {
+		if _, ok := t.Elts[0].(*syntax.Name); ok && f.carryNames(t.Elts[1], h.explicit) {
+			return true
+		}
+	}
+	f.errorf(diag.BadUnpack, s.Target.Span(), "a loop with %d init_values is written `for i, (%s) in ...`", len(h.explicit), carryHint(len(h.explicit)))
+	return false
+}
+
+func carryHint(n int) string {
+	if n == 1 {
+		return "a,"
+	}
+	out := []string{}
+	for i := 0; i < n; i++ {
+		out = append(out, string(rune('a'+i%26)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// carryNames gives explicit carries their names.
+func (f *fn) carryNames(x syntax.Expr, carries []carry) bool {
+	t, ok := syntax.Unparen(x).(*syntax.Tuple)
+	if !ok || len(t.Elts) != len(carries) {
+		return false
+	}
+	for i, e := range t.Elts {
+		n, ok := e.(*syntax.Name)
+		if !ok {
+			return false
+		}
+		carries[i].name, carries[i].at = n.Text, n.At
+	}
+	return true
+}
+
+func (f *fn) countingLoop(s *syntax.For, h *loopHead) {
+	counter, _ := syntax.Unparen(s.Target).(*syntax.Name)
+	if counter == nil {
+		counter = syntax.Unparen(s.Target).(*syntax.Tuple).Elts[0].(*syntax.Name)
+	}
+	l := &loop{node: s, body: s.Body.Stmts, explicit: h.explicit, unused: names{counter.Text: true}}
+	if brk := breakFlag(s.Body.Stmts); brk != "" {
+		f.breakingLoop(l, s, h, counter, brk)
+		return
+	}
+	l.kind, l.counter = ir.For, counter
+	l.set = func(op *ir.Op) {
+		op.Set("start", h.start).Set("stop", h.stop).Set("step", h.step)
+		if h.kind != "range" {
+			op.SetAttr("kind", ir.LoopKind.Of(h.kind))
+		}
+		if h.stage != 1 {
+			op.SetAttr("stage", h.stage)
+		}
+	}
+	f.run(l)
+	f.counterAfter(counter)
+}
+
+// counterAfter: a counter ends with its loop.
+func (f *fn) counterAfter(counter *syntax.Name) {
+	f.env.set(counter.Text, missing{why: "the counter of a loop that is over",
+		notes: []missingNote{{counter.At, "the loop"}}}, counter.At)
+}
+
+// breakingLoop is a counting loop with a break: a while loop that counts.
+func (f *fn) breakingLoop(l *loop, s *syntax.For, h *loopHead, counter *syntax.Name, brk string) {
+	if h.kind != "range" {
+		f.errorf(diag.BadBreak, s.Iter.Span(), "break or return out of a loop over %s: its iterations may run in any order", h.name).Help("use pl.range")
+		f.poison(assignedNames(s))
+		return
+	}
+	if len(h.explicit) > 0 {
+		f.errorf(diag.BadBreak, s.Iter.Span(), "break or return out of a loop with init_values").
+			Help("leave init_values out: names that the body rebinds are carried by themselves")
+		f.poison(assignedNames(s))
+		return
+	}
+	hidden := "$count" + brk[4:]
+	f.env.set(hidden, simplify(h.start), counter.At)
+	l.kind, l.extra = ir.While, []string{hidden, brk}
+	l.set = func(*ir.Op) {}
+	l.head = func() {
+		i := f.mustLookup(hidden)
+		more := f.stillCounting(i, h)
+		f.cond(f.and(f.not(f.operand(f.mustLookup(brk))), more), s.Iter.Span())
+		f.env.set(counter.Text, i, counter.At)
+	}
+	l.tail = func() {
+		next := f.arith(ir.Add, f.operand(f.mustLookup(hidden)), h.step)
+		f.env.set(hidden, next, counter.At)
+	}
+	f.run(l)
+	f.counterAfter(counter)
+	delete(f.env.names, hidden)
+}
+
+func (f *fn) mustLookup(name string) value {
+	b, ok := f.env.lookup(name)
+	if !ok {
+		return bad{}
+	}
+	return b.val
+}
+
+// stillCounting is i < stop, or i > stop for a loop that counts down; a step whose sign is known only
+// at run time needs both.
+func (f *fn) stillCounting(i value, h *loopHead) *ir.Value {
+	x := f.operand(i)
+	up := func() *ir.Value { return f.compareOp("LT", x, h.stop) }
+	down := func() *ir.Value { return f.compareOp("GT", x, h.stop) }
+	if n, ok := h.step.ConstInt(); ok {
+		if n > 0 {
+			return up()
+		}
+		return down()
+	}
+	return f.or(f.and(f.compareOp("GT", h.step, ir.Index(0)), up()), f.and(f.compareOp("LT", h.step, ir.Index(0)), down()))
+}
+
+// cond leaves the while loop when c is false.
+func (f *fn) cond(c *ir.Value, at source.Span) {
+	if c == nil {
+		return
+	}
+	f.b.Span = at
+	f.b.Cond(c)
+}
+
+func (f *fn) whileStmt(s *syntax.While) {
+	if f.f == nil {
+		f.errorf(diag.NotInLanguage, s.At, "a loop cannot stand outside a function")
+		return
+	}
+	brk := breakFlag(s.Body.Stmts)
+	l := &loop{node: s, body: s.Body.Stmts, kind: ir.While, set: func(*ir.Op) {}, unused: names{}}
+	if brk != "" {
+		l.extra = []string{brk}
+	}
+	l.head = func() {
+		c := s.Cond
+		if brk != "" {
+			c = &syntax.Binary{At: c.Span(), Op: syntax.And, OpAt: c.Span(), X: &syntax.Unary{At: c.Span(), Op: syntax.Not,
+				X: &syntax.Name{At: c.Span(), Text: brk}}, Y: c}
+		}
+		v := f.condition(c)
+		if isBad(v) {
+			v = true
+		}
+		f.cond(f.operand(v), s.Cond.Span())
+	}
+	f.run(l)
+}
+
+// withStmt: upstream's scopes run in place; pl.spmd is a loop; comm_domain is the printer's.
+func (f *fn) withStmt(s *syntax.With) {
+	for _, it := range s.Items {
+		call, ok := syntax.Unparen(it.Context).(*syntax.Call)
+		var sp special
+		if ok {
+			v := f.callee(call.Fn)
+			sp, ok = v.(special)
+			if isBad(v) {
+				f.block(s.Body.Stmts)
+				return
+			}
+		}
+		if !ok {
+			f.errorf(diag.NotInLanguage, it.Context.Span(), "with takes pl.at, pl.scope, pl.spmd and their like, not %s", it.Context.Span().Text())
+			f.block(s.Body.Stmts)
+			return
+		}
+		switch sp {
+		case "pl.at":
+			f.atScope(call)
+		case "pl.scope", "pl.manual_scope", "pl.cluster", "pl.auto_scope":
+		case "pl.spmd":
+			f.spmdBlock(s, call)
+			return
+		case "pld.comm_domain":
+			f.commDomain(s, call)
+			return
+		default:
+			f.errorf(diag.NotInLanguage, it.Context.Span(), "%s is not a scope", sp).Help("scopes are pl.at, pl.scope, pl.manual_scope, pl.cluster and pl.spmd")
+		}
+		if it.As != nil {
+			f.bind(it.As, taskID{}, it.As.Span())
+		}
+	}
+	f.block(s.Body.Stmts)
+}
+
+// atScope checks what matters of pl.at: where it may stand.
+func (f *fn) atScope(call *syntax.Call) {
+	level := keyword(call, "level")
+	if level == nil && len(call.Args) > 0 {
+		level = call.Args[0]
+	}
+	if level == nil {
+		f.errorf(diag.ArgumentCount, call.At, "pl.at needs level=").Help("write pl.at(level=pl.Level.CORE_GROUP)")
+		return
+	}
+	if v := f.expr(level); isBad(v) {
+		return
+	}
+	if role := keyword(call, "role"); role != nil && strings.HasSuffix(syntax.Dotted(role), "SubWorker") {
+		f.errorf(diag.NotHere, role.Span(), "SubWorker scopes are not here: there is no Python process that could run them")
+	}
+}
+
+func (f *fn) spmdBlock(s *syntax.With, call *syntax.Call) {
+	h := &loopHead{name: "pl.spmd", kind: "spmd", call: call, stage: 1}
+	if !f.rangeArgs(h) {
+		f.poison(assignedNames(s))
+		return
+	}
+	loop := &syntax.For{At: s.At, Target: &syntax.Name{At: call.At, Text: "$block"}, Iter: call, Body: s.Body}
+	f.flow.head[loop] = names{}
+	f.flow.after[loop] = names{}
+	for _, n := range assignedNames(s.Body.Stmts...) {
+		f.flow.head[loop][n] = true
+	}
+	f.countingLoop(loop, h)
+	if items := s.Items[0]; items.As != nil {
+		f.bind(items.As, taskID{}, items.As.Span())
+	}
+	delete(f.env.names, "$block")
+}
+
+// yieldCall is the call if x is pl.yield_(...).
+func yieldCall(f *fn, x syntax.Expr) *syntax.Call {
+	if call, ok := syntax.Unparen(x).(*syntax.Call); ok {
+		if p, ok := f.pathOf(call.Fn); ok && p == "pl.yield_" {
+			return call
+		}
+	}
+	return nil
+}
+
+// yieldStmt reads `a, b = pl.yield_(x, y)`.
+func (f *fn) yieldStmt(target syntax.Expr, call *syntax.Call) {
+	y := &yielded{at: call.At}
+	switch t := syntax.Unparen(target).(type) {
+	case *syntax.Name:
+		y.names = []*syntax.Name{t}
+	case *syntax.Tuple:
+		for _, e := range t.Elts {
+			n, ok := e.(*syntax.Name)
+			if !ok {
+				f.errorf(diag.MisplacedYield, e.Span(), "pl.yield_ assigns to names")
+				return
+			}
+			y.names = append(y.names, n)
+		}
+	default:
+		f.errorf(diag.MisplacedYield, target.Span(), "pl.yield_ assigns to names")
+		return
+	}
+	f.yieldValues(y, call)
+	f.yielded = y
+}
+
+func (f *fn) yieldValues(y *yielded, call *syntax.Call) {
+	for _, a := range call.Args {
+		v := f.expr(a)
+		if f.operand(v) == nil && !isBad(v) {
+			f.errorf(diag.MisplacedYield, a.Span(), "pl.yield_ cannot hand on %s", describe(v))
+			v = bad{}
+		}
+		y.vals, y.valAts = append(y.vals, v), append(y.valAts, a.Span())
+	}
+}
+
+// explicitWhile reads `for (a,) in pl.while_(init_values=(x,)):` with pl.cond inside.
+func (f *fn) explicitWhile(s *syntax.For, call *syntax.Call) {
+	h := &loopHead{name: "pl.while_", call: call}
+	ok := len(call.Args) == 0
+	for _, k := range call.Keywords {
+		ok = k.Name.Text == "init_values" && f.initValues(h, k.Value) && ok
+	}
+	if n, isName := syntax.Unparen(s.Target).(*syntax.Name); ok && isName {
+		ok = len(h.explicit) == 0 && n.Text == "_"
+	} else {
+		ok = ok && f.carryNames(s.Target, h.explicit)
+	}
+	if !ok {
+		f.errorf(diag.BadUnpack, s.At, "an explicit while loop is written `for (a,) in pl.while_(init_values=(x,)):`").Help("or write while cond:")
+		f.poison(assignedNames(s))
+		return
+	}
+	conds := 0
+	for _, st := range s.Body.Stmts {
+		if x, ok := st.(*syntax.ExprStmt); ok {
+			if c, ok := x.X.(*syntax.Call); ok && syntax.Dotted(c.Fn) == "pl.cond" {
+				conds++
+			}
+		}
+	}
+	if conds != 1 {
+		f.errorf(diag.BadUnpack, call.At, "a pl.while_ loop has one pl.cond(...) in its body, this has %d", conds)
+		f.poison(assignedNames(s))
+		return
+	}
+	f.run(&loop{node: s, body: s.Body.Stmts, explicit: h.explicit, kind: ir.While, set: func(*ir.Op) {}, unused: names{"_": true}})
+}
+
+// fused reads the loops that FuseTileOps makes.
+func (f *fn) fused(s *syntax.For, call *syntax.Call) {
+	op := ir.NewOp(ir.Fused, s.At)
+	for _, k := range call.Keywords {
+		v := f.expr(k.Value)
+		if isBad(v) {
+			f.poison(assignedNames(s))
+			return
+		}
+		if k.Name.Text == "stream" {
+			b, _ := asBool(v)
+			op.SetAttr("stream", b)
+			continue
+		}
+		vals, ok := f.operandList(v)
+		if !ok || op.Kind.ParamIndex(k.Name.Text) < 0 {
+			f.errorf(diag.UnknownKeyword, k.At, "pl.fused takes ins=, outs=, shape=, cap= and stream=")
+			f.poison(assignedNames(s))
+			return
+		}
+		op.Set(k.Name.Text, vals...)
+	}
+	region := &ir.Block{Parent: op}
+	op.Regions = []*ir.Block{region}
+	base, outer := f.env, f.b.Block
+	f.env, f.b.Block = base.clone(), region
+	carries := make([]carry, len(op.Vals("ins")))
+	name, single := syntax.Unparen(s.Target).(*syntax.Name)
+	if !(single && name.Text == "_" && len(carries) == 0) && !f.carryNames(s.Target, carries) {
+		f.errorf(diag.BadUnpack, s.Target.Span(), "pl.fused has %d ins", len(carries))
+	}
+	for i, v := range op.Vals("ins") {
+		a := f.f.NewBlockArg(region, carries[i].name, &ir.Scalar{DType: ir.DTypeOf(v.Type)})
+		f.env.set(carries[i].name, a, carries[i].at)
+	}
+	f.block(s.Body.Stmts)
+	y := f.takeYield()
+	var ends []*ir.Value
+	if y != nil {
+		ends, _ = f.operandList(seq{elts: y.vals})
+	}
+	f.yieldInto(region, ends, s.At)
+	f.env, f.b.Block = base, outer
+	f.b.Span = s.At
+	f.b.Insert(op)
+	var labels []string
+	if y != nil {
+		for _, n := range y.names {
+			labels = append(labels, n.Text)
+		}
+	}
+	if err := f.b.Finish(op, labels...); err != nil {
+		f.typeError(err, argSpans{whole: call.At})
+		return
+	}
+	for i, r := range op.Results {
+		if i < len(labels) {
+			f.env.set(labels[i], r, y.names[i].At)
+			f.values[labels[i]] = r
+		}
+	}
+}
+
+// operandList makes operands of a sequence.
+func (f *fn) operandList(v value) ([]*ir.Value, bool) {
+	s, ok := v.(seq)
+	if !ok {
+		return nil, false
+	}
+	out := []*ir.Value{}
+	for _, e := range s.elts {
+		x := f.operand(e)
+		if x == nil {
+			return nil, false
+		}
+		out = append(out, x)
+	}
+	return out, true
+}
+
+// commDomain reads `with pld.comm_domain("name", [0, 1]):`. What its body defines stays visible.
+func (f *fn) commDomain(s *syntax.With, call *syntax.Call) {
+	op := ir.NewOp(ir.CommDomain, s.At)
+	if len(call.Args) < 1 || len(call.Args) > 2 {
+		f.errorf(diag.ArgumentCount, call.At, "pld.comm_domain takes a name and a list of devices")
+		return
+	}
+	name, ok := f.expr(call.Args[0]).(string)
+	if !ok {
+		f.errorf(diag.BadValue, call.Args[0].Span(), "pld.comm_domain needs a name")
+		return
+	}
+	op.SetAttr("name", name)
+	if len(call.Args) == 2 {
+		v := f.expr(call.Args[1])
+		devs, ok := f.operandList(v)
+		if !ok {
+			f.errorf(diag.BadValue, call.Args[1].Span(), "pld.comm_domain needs a list of devices, got %s", describe(v))
+			return
+		}
+		op.Set("devices", devs...)
+	}
+	region := &ir.Block{Parent: op}
+	op.Regions = []*ir.Block{region}
+	outer := f.b.Block
+	f.b.Block = region
+	f.block(s.Body.Stmts)
+	f.noYield()
+	f.b.Block = outer
+	f.b.Span = s.At
+	f.b.Insert(op)
+}
+
+// funcAttr reads pl.func_attr({...}): what PlanMemory decided. Other attributes are hints.
+func (f *fn) funcAttr(call *syntax.Call) value {
+	if len(call.Args) != 1 {
+		f.errorf(diag.ArgumentCount, call.At, "pl.func_attr takes one dictionary")
+		return bad{}
+	}
+	d, ok := syntax.Unparen(call.Args[0]).(*syntax.Dict)
+	if !ok {
+		f.errorf(diag.WrongKind, call.Args[0].Span(), "pl.func_attr takes a dictionary")
+		return bad{}
+	}
+	for i, k := range d.Keys {
+		key, isStr := k.(*syntax.Str)
+		if !isStr {
+			f.errorf(diag.WrongKind, k.Span(), "attributes are named by strings")
+			return bad{}
+		}
+		switch key.Value {
+		case "arena_bytes":
+			if n, ok := asDim(f.expr(d.Values[i])); ok && f.f != nil {
+				f.f.Arena = &n
+			}
+		case "arena":
+			f.readArena(d.Values[i])
+		}
+	}
+	return none{}
+}
+
+func (f *fn) readArena(x syntax.Expr) {
+	d, ok := x.(*syntax.Dict)
+	if !ok {
+		return
+	}
+	f.arena = map[string]ir.Dim{}
+	for i, k := range d.Keys {
+		if key, ok := k.(*syntax.Str); ok {
+			if n, ok := asDim(f.expr(d.Values[i])); ok {
+				f.arena[key.Value] = n
+			}
+		}
+	}
+}
+
+// setArena gives tiles the offsets that pl.func_attr names.
+func (f *fn) setArena() {
+	for _, name := range sortedKeys(f.arena) {
+		v := f.values[name]
+		if v == nil {
+			f.errorf(diag.UndefinedName, f.in.decl.node.Name.At, "pl.func_attr places %s, which is not defined", name)
+			continue
+		}
+		d := f.arena[name]
+		v.Arena = &d
+	}
+}

@@ -1,0 +1,287 @@
+package check
+
+import (
+	"fmt"
+
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/lang/syntax"
+)
+
+// desugar removes break, continue and early returns, and turns elif into nested ifs:
+//
+//	if c:                 if c:
+//	    return a              $ret = a
+//	rest                  else:
+//	                          rest
+//
+// Where control cannot be told apart by nesting, a flag guards the rest: $next1 ends this iteration
+// (or the function), $brk1 leaves the loop, $done1 says that the loop was left by return. Assigning a
+// flag costs nothing: flags that nobody reads are never carried. The checker adds "not $brk" to the
+// condition of a loop whose body sets one (breakFlag).
+func desugar(stmts []syntax.Stmt, list *diag.List) []syntax.Stmt {
+	d := &desugarer{list: list}
+	d.plain = onlyLastReturn(stmts)
+	top := d.enter()
+	top.function = true
+	out, _, _ := d.seq(stmts, top)
+	if top.guarded {
+		out = append([]syntax.Stmt{assignFlag(top.next, false, source.Span{})}, out...)
+	}
+	if d.valueAt.IsValid() {
+		out = append(out, &syntax.Return{At: d.valueAt, Value: &syntax.Name{At: d.valueAt, Text: retName}})
+	}
+	return out
+}
+
+const retName = "$ret"
+
+type desugarer struct {
+	list    *diag.List
+	n       int
+	plain   bool        // the only return is the last statement: leave it alone
+	valueAt source.Span // a return with a value that was rewritten
+}
+
+// A level is a function body or a loop body.
+type level struct {
+	function bool
+	next     string // flag: skip the rest
+	brk      string // flag: leave the loop
+	done     string // flag: the loop was left by a return
+	guarded  bool   // next is read
+	breaks   bool
+	returns  bool
+	retValue bool
+}
+
+func (d *desugarer) enter() *level {
+	d.n++
+	return &level{next: fmt.Sprintf("$next%d", d.n), brk: fmt.Sprintf("$brk%d", d.n), done: fmt.Sprintf("$done%d", d.n)}
+}
+
+func onlyLastReturn(stmts []syntax.Stmt) bool {
+	n := 0
+	walkStmts(stmts, func(s syntax.Stmt) {
+		if _, ok := s.(*syntax.Return); ok {
+			n++
+		}
+	})
+	if n == 0 {
+		return true
+	}
+	_, last := stmts[len(stmts)-1].(*syntax.Return)
+	return n == 1 && last
+}
+
+// seq rewrites a list of statements. may says that it may end by leaving the level, always that it
+// always does.
+func (d *desugarer) seq(stmts []syntax.Stmt, l *level) (out []syntax.Stmt, may, always bool) {
+	for i, s := range stmts {
+		rest := stmts[i+1:]
+		switch s := s.(type) {
+		case *syntax.Return, *syntax.Break, *syntax.Continue:
+			d.unreachable(rest)
+			return append(out, d.exit(s, l)...), true, true
+		case *syntax.If:
+			joined, jMay, jAlways, taken := d.branch(s, rest, l)
+			out = append(out, joined...)
+			if taken {
+				return out, jMay, jAlways
+			}
+		case *syntax.With:
+			body, bMay, bAlways := d.seq(s.Body.Stmts, l)
+			out = append(out, &syntax.With{At: s.At, Items: s.Items, Body: syntax.Block{At: s.Body.At, Stmts: body}})
+			if bMay {
+				guard, gAlways := d.guard(rest, l, s.At)
+				return append(out, guard...), true, bAlways || gAlways
+			}
+		case *syntax.For, *syntax.While:
+			before, loop, after := d.loop(s)
+			out = append(append(out, before...), loop)
+			if after != nil {
+				tail, tMay, tAlways := d.seq(append(after, rest...), l)
+				return append(out, tail...), tMay, tAlways
+			}
+		default:
+			out = append(out, s)
+		}
+	}
+	return out, false, false
+}
+
+func (d *desugarer) unreachable(rest []syntax.Stmt) {
+	if len(rest) > 0 {
+		d.list.Warnf(diag.Unreachable, rest[0].Span(), "this is never reached")
+	}
+}
+
+// exit is what a return, break or continue becomes.
+func (d *desugarer) exit(s syntax.Stmt, l *level) []syntax.Stmt {
+	at := s.Span()
+	next := assignFlag(l.next, true, at)
+	switch s := s.(type) {
+	case *syntax.Continue:
+		return []syntax.Stmt{next}
+	case *syntax.Break:
+		l.breaks = true
+		return []syntax.Stmt{assignFlag(l.brk, true, at), next}
+	case *syntax.Return:
+		if d.plain {
+			return []syntax.Stmt{s}
+		}
+		var out []syntax.Stmt
+		if s.Value != nil {
+			if n, ok := s.Value.(*syntax.Name); !ok || n.Text != retName {
+				out = append(out, &syntax.Assign{At: at, Targets: []syntax.Expr{&syntax.Name{At: s.Value.Span(), Text: retName}}, Value: s.Value})
+			}
+			d.valueAt = at
+			l.retValue = true
+		}
+		if !l.function {
+			l.breaks, l.returns = true, true
+			out = append(out, assignFlag(l.done, true, at), assignFlag(l.brk, true, at))
+		}
+		return append(out, next)
+	}
+	return nil
+}
+
+func assignFlag(name string, v bool, at source.Span) syntax.Stmt {
+	return &syntax.Assign{At: at, Targets: []syntax.Expr{&syntax.Name{At: at, Text: name}}, Value: &syntax.Bool{At: at, Value: v}}
+}
+
+// branch rewrites an if and, when its arms may leave the level, what follows it (taken).
+func (d *desugarer) branch(s *syntax.If, rest []syntax.Stmt, l *level) (out []syntax.Stmt, may, always, taken bool) {
+	then, tMay, tAlways := d.seq(s.Body.Stmts, l)
+	els, eMay, eAlways := d.seq(elseOf(s), l)
+	joined := func() syntax.Stmt {
+		n := &syntax.If{At: s.At, Cond: s.Cond, Body: syntax.Block{At: s.Body.At, Stmts: then}}
+		if len(els) > 0 {
+			n.Else = &syntax.Block{At: els[0].Span(), Stmts: els}
+		}
+		return n
+	}
+	switch {
+	case !tMay && !eMay:
+		return []syntax.Stmt{joined()}, false, false, false
+	case tAlways && eAlways:
+		d.unreachable(rest)
+		return []syntax.Stmt{joined()}, true, true, true
+	case tAlways && !eMay:
+		more, _, rAlways := d.seq(rest, l)
+		els = append(els, more...)
+		return []syntax.Stmt{joined()}, true, rAlways, true
+	case eAlways && !tMay:
+		more, _, rAlways := d.seq(rest, l)
+		then = append(then, more...)
+		return []syntax.Stmt{joined()}, true, rAlways, true
+	}
+	guard, gAlways := d.guard(rest, l, s.At)
+	return append([]syntax.Stmt{joined()}, guard...), true, gAlways, true
+}
+
+// guard runs rest only if the level has not been left.
+func (d *desugarer) guard(rest []syntax.Stmt, l *level, at source.Span) (out []syntax.Stmt, always bool) {
+	if len(rest) == 0 {
+		return nil, false
+	}
+	body, _, always := d.seq(rest, l)
+	l.guarded = true
+	return []syntax.Stmt{&syntax.If{At: at, Cond: &syntax.Unary{At: at, Op: syntax.Not, X: &syntax.Name{At: at, Text: l.next}},
+		Body: syntax.Block{At: at, Stmts: body}}}, always
+}
+
+// elseOf is the else arm; the first elif becomes an if in it.
+func elseOf(s *syntax.If) []syntax.Stmt {
+	if len(s.Elifs) > 0 {
+		e := s.Elifs[0]
+		return []syntax.Stmt{&syntax.If{At: e.Cond.Span().To(e.Body.At), Cond: e.Cond, Body: e.Body, Elifs: s.Elifs[1:], Else: s.Else}}
+	}
+	if s.Else != nil {
+		return s.Else.Stmts
+	}
+	return nil
+}
+
+// loop rewrites a loop. before initialises its flags; after, if not nil, returns from the function
+// when the loop was left by a return.
+func (d *desugarer) loop(s syntax.Stmt) (before []syntax.Stmt, loop syntax.Stmt, after []syntax.Stmt) {
+	l := d.enter()
+	at := s.Span()
+	rewrite := func(b syntax.Block) syntax.Block {
+		body, _, _ := d.seq(b.Stmts, l)
+		if l.guarded {
+			body = append([]syntax.Stmt{assignFlag(l.next, false, at)}, body...)
+		}
+		return syntax.Block{At: b.At, Stmts: body}
+	}
+	switch s := s.(type) {
+	case *syntax.For:
+		loop = &syntax.For{At: s.At, Target: s.Target, Iter: s.Iter, Body: rewrite(s.Body)}
+	case *syntax.While:
+		loop = &syntax.While{At: s.At, Cond: s.Cond, Body: rewrite(s.Body)}
+	}
+	if l.breaks {
+		before = append(before, assignFlag(l.brk, false, at))
+	}
+	if l.returns {
+		before = append(before, assignFlag(l.done, false, at))
+		ret := &syntax.Return{At: at}
+		if l.retValue {
+			ret.Value = &syntax.Name{At: at, Text: retName}
+		}
+		after = []syntax.Stmt{&syntax.If{At: at, Cond: &syntax.Name{At: at, Text: l.done}, Body: syntax.Block{At: at, Stmts: []syntax.Stmt{ret}}}}
+	}
+	return before, loop, after
+}
+
+// breakFlag is the flag that leaves the loop; "" if nothing in its body sets one.
+func breakFlag(body []syntax.Stmt) string {
+	flag := ""
+	var visit func([]syntax.Stmt)
+	visit = func(stmts []syntax.Stmt) {
+		for _, s := range stmts {
+			switch s := s.(type) {
+			case *syntax.Assign:
+				if n, ok := s.Targets[0].(*syntax.Name); ok && len(n.Text) > 4 && n.Text[:4] == "$brk" {
+					if b, ok := s.Value.(*syntax.Bool); ok && b.Value {
+						flag = n.Text
+					}
+				}
+			case *syntax.If:
+				visit(s.Body.Stmts)
+				if s.Else != nil {
+					visit(s.Else.Stmts)
+				}
+			case *syntax.With:
+				visit(s.Body.Stmts)
+			}
+		}
+	}
+	visit(body)
+	return flag
+}
+
+// walkStmts calls fn for every statement, those of inner functions excepted.
+func walkStmts(stmts []syntax.Stmt, fn func(syntax.Stmt)) {
+	for _, s := range stmts {
+		fn(s)
+		switch s := s.(type) {
+		case *syntax.If:
+			walkStmts(s.Body.Stmts, fn)
+			for _, e := range s.Elifs {
+				walkStmts(e.Body.Stmts, fn)
+			}
+			if s.Else != nil {
+				walkStmts(s.Else.Stmts, fn)
+			}
+		case *syntax.For:
+			walkStmts(s.Body.Stmts, fn)
+		case *syntax.While:
+			walkStmts(s.Body.Stmts, fn)
+		case *syntax.With:
+			walkStmts(s.Body.Stmts, fn)
+		}
+	}
+}
