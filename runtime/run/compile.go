@@ -1,0 +1,203 @@
+package run
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"ptoc/codegen/cpp"
+	"ptoc/codegen/toolchain"
+	"ptoc/ir"
+	"ptoc/lang/check"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/lang/syntax"
+	"ptoc/passes"
+	"ptoc/runtime/controller"
+	"ptoc/runtime/failure"
+	"ptoc/runtime/native"
+)
+
+// unit is a program on its way from text to something that runs.
+type unit struct {
+	o        *Options
+	file     *source.File
+	checked  *ir.Module // as the checker made it
+	lowered  *ir.Module // after all passes
+	entry    string     // name of the function that is run
+	warnings *diag.List
+	choices  []passes.Choice
+
+	object controller.Object
+	engine string
+
+	frontTime, compileTime time.Duration
+	cached                 bool
+}
+
+// load reads and checks the program.
+func load(o *Options) (*unit, error) {
+	o.stage("reading " + o.File)
+	start := time.Now()
+	text, err := os.ReadFile(o.File)
+	if err != nil {
+		return nil, diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
+	}
+	u := &unit{o: o, file: source.NewFile(o.File, string(text)), warnings: &diag.List{}}
+	l := u.warnings
+	tree := syntax.Parse(u.file, syntax.ModeFor(o.File), l)
+	if l.HasErrors() {
+		return nil, l
+	}
+	u.checked = check.File(tree, check.Options{Defines: o.Defines, Entry: o.Entry, Set: o.Set}, l)
+	if l.HasErrors() {
+		return nil, l
+	}
+	f, d := findEntry(u.checked, u.file, o.Entry)
+	if d != nil {
+		return nil, d
+	}
+	u.entry = f.Name
+	u.frontTime = time.Since(start)
+	return u, nil
+}
+
+// lower runs the passes for a number of ranks.
+func (u *unit) lower(ranks int) error {
+	start := time.Now()
+	u.lowered = ir.CloneModule(u.checked)
+	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices})
+	u.frontTime += time.Since(start)
+	if l.HasErrors() {
+		return l
+	}
+	u.warnings.Merge(l)
+	return nil
+}
+
+// compile makes machine code of the kernels, and of the engine beside them.
+func (u *unit) compile(ctx context.Context) error {
+	u.o.stage("compiling kernels")
+	start := time.Now()
+	tc, err := toolchain.Open()
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	var engineErr error
+	wg.Go(func() { u.engine, engineErr = native.Build(ctx, tc, "") })
+	err = u.compileKernels(ctx, tc)
+	wg.Wait()
+	u.compileTime = time.Since(start)
+	if err == nil {
+		err = engineErr
+	}
+	return err
+}
+
+func (u *unit) compileKernels(ctx context.Context, tc *toolchain.Toolchain) error {
+	gen, err := cpp.Generate(u.lowered)
+	if err != nil {
+		return err
+	}
+	u.object = controller.Object{Syms: map[string][]string{}}
+	for _, s := range gen.Sites {
+		u.object.Sites = append(u.object.Sites, failure.Place{Span: s.Span, Op: s.Op})
+	}
+	if len(gen.Kernels) == 0 {
+		u.cached = true
+		return nil
+	}
+	for _, k := range gen.Kernels {
+		u.object.Syms[k.Name] = k.Syms
+	}
+	res, err := tc.Compile(ctx, toolchain.Unit{Name: u.lowered.Name + ".cpp", Source: gen.Text}, toolchain.Options{})
+	u.object.Path, u.cached = res.Path, res.Cached
+	return err
+}
+
+// findEntry chooses the function to run: the one that is named, else main, else the only host
+// function, else the only kernel that no other calls.
+func findEntry(m *ir.Module, file *source.File, name string) (*ir.Func, *diag.Diagnostic) {
+	runnable := candidates(m)
+	var names []string
+	for _, f := range runnable {
+		names = append(names, f.Name)
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	if f := m.Func(name); f != nil {
+		return nil, diag.New(diag.NoEntry, f.Span, "%s function %s cannot be run by itself", f.Kind, name)
+	}
+	if name != "" && len(runnable) == 0 {
+		return nil, diag.New(diag.NoEntry, file.Span(0, 0), "--entry %s defines no function that can be run", name)
+	}
+	best := preferred(runnable)
+	switch {
+	case best != nil:
+		return best, nil
+	case len(runnable) == 0:
+		return nil, diag.New(diag.NoEntry, file.Span(0, 0), "%s defines no function that can be run", file.Name).
+			Help("a program starts at a function under @pl.jit.host; a single kernel can be run too")
+	}
+	d := diag.New(diag.NoEntry, file.Span(0, 0), "%s defines several functions that can be run: %s", file.Name, list(names))
+	return nil, d.Help("choose one: --entry %s", names[0])
+}
+
+// candidates are the host functions, and the kernels that no function calls.
+func candidates(m *ir.Module) []*ir.Func {
+	called := map[*ir.Func]bool{}
+	for _, f := range m.Funcs {
+		f.Body.Walk(func(op *ir.Op) {
+			if op.Kind == ir.Call {
+				called[op.Callee()] = true
+			}
+		})
+	}
+	var out []*ir.Func
+	for _, f := range m.Funcs {
+		if f.Kind == ir.Host || !called[f] && (f.Kind == ir.Chip || f.Kind == ir.InCore) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func preferred(fs []*ir.Func) *ir.Func {
+	var hosts []*ir.Func
+	for _, f := range fs {
+		if f.Kind == ir.Host {
+			hosts = append(hosts, f)
+		}
+		if f.Kind == ir.Host && f.Name == "main" {
+			return f
+		}
+	}
+	switch {
+	case len(hosts) == 1:
+		return hosts[0]
+	case len(hosts) == 0 && len(fs) == 1:
+		return fs[0]
+	}
+	return nil
+}
+
+// golden is the specification of the entry, in a module that no lowering pass has touched.
+func (u *unit) golden() (*ir.Func, error) {
+	var name string
+	for _, f := range u.checked.Funcs {
+		if f.Kind == ir.Golden && f.GoldenOf == u.entry {
+			name = f.Name
+		}
+	}
+	if name == "" {
+		return nil, nil
+	}
+	m := ir.CloneModule(u.checked)
+	if l := passes.Run(m, passes.Options{Passes: []string{"InlineFunctions", "Simplify"}}); l.HasErrors() {
+		return nil, l
+	}
+	return m.Func(name), nil
+}

@@ -1,0 +1,208 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ptoc/runtime/native"
+)
+
+// A program that goes wrong: the body of a kernel that every rank runs, with a signal window sig of
+// four cells, a data window of eight values, me and n.
+const broken = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], data: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]],
+         sig: pl.InOut[pld.DistributedTensor[[4, 1], pl.INT32]], k: pl.Scalar[pl.INDEX]):
+    ctx = pld.get_comm_ctx(data)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+%s
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32]):
+    data_buf = pld.alloc_window_buffer([1, 8], dtype=pl.FP32)
+    sig_buf = pld.alloc_window_buffer([4, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(x[r], pld.window(data_buf, [1, 8], dtype=pl.FP32), pld.window(sig_buf, [4, 1], dtype=pl.INT32), r, device=r)
+`
+
+var failures = []struct {
+	name string
+	body string // "# HERE" marks the line that the report must point to
+	want []string
+}{
+	{"wait before notify", `
+    pld.system.wait(sig, [0, 0], 1)  # HERE
+    pld.system.notify(sig, (me + 1) % n, [0, 0], 1)
+`, []string{"E0720", "waits for ever", "sig[0, 0] is 0, expected >= 1", "pld.system.notify of step signals sig", "wait themselves"}},
+	{"missing notify", `
+    if me != 0:
+        pld.system.notify(sig, (me + 1) % n, [0, 0], 1)
+    pld.system.wait(sig, [0, 0], 1)  # HERE
+`, []string{"E0720", "rank 1 waits for ever", "sig[0, 0] is 0, expected >= 1", "rank 0 has finished"}},
+	{"wrong cell", `
+    pld.system.notify(sig, (me + 1) % n, [1, 0], 1)
+    pld.system.wait(sig, [2, 0], 1)  # HERE
+`, []string{"E0720", "sig[2, 0] is 0, expected >= 1", "sig[1, 0] is 1"}},
+	{"rank that returns early", `
+    if me == 1:
+        return
+    pld.system.notify(sig, (me + 1) % n, [0, 0], 1)
+    pld.system.wait(sig, [0, 0], 1)  # HERE
+`, []string{"E0720", "sig[0, 0] is 0, expected >= 1", "rank 1 has finished"}},
+	{"rank-dependent collective", `
+    if me != 1:
+        pld.tensor.barrier(sig)
+`, []string{"E0720", "waits for ever", "rank 1 has finished"}},
+	{"kernel that loops for ever", `
+    i = 0
+    if me == 1:
+        while i >= 0:
+            i = (i + 1) % 7
+    pld.system.notify(sig, 0, [0, 0], 1 + i)
+    pld.system.wait(sig, [0, 0], 0)
+`, []string{"E0721", "rank 1 runs step without an end"}},
+	{"access outside", `
+    t = pl.load(x, [0, k * 4], [1, 8])  # HERE
+    data = pl.store(t, [0, 0], data)
+`, []string{"E0710", "pl.load: rank 1 reaches past the end of dimension 1: offset 4 + extent 8 > 8"}},
+	{"peer outside", `
+    pld.system.notify(sig, me + 1, [0, 0], 1)  # HERE
+`, []string{"E0712", "the domain has ranks 0 to 2"}},
+	{"cell outside", `
+    pld.system.notify(sig, me, [k + 3, 0], 1)  # HERE
+`, []string{"E0713"}},
+	{"division by zero", `
+    pld.system.notify(sig, me, [0, 0], 7 // k)  # HERE
+`, []string{"E0714", "divides 7 by zero"}},
+}
+
+func TestFailuresAreReported(t *testing.T) {
+	for _, f := range failures {
+		for _, w := range ways(t) {
+			t.Run(f.name+"/"+w.String(), func(t *testing.T) {
+				text := fmt.Sprintf(broken, strings.TrimPrefix(f.body, "\n"))
+				start := time.Now()
+				_, err := Run(context.Background(), Options{File: file(t, text), Ranks: 3, Backend: w.backend, Workers: w.workers, Timeout: 400 * time.Millisecond})
+				if err == nil {
+					t.Fatal("no error")
+				}
+				got := render(err)
+				for _, want := range f.want {
+					if !strings.Contains(got, want) {
+						t.Errorf("no %q", want)
+					}
+				}
+				if line := markedLine(text); line > 0 && !strings.Contains(strings.SplitN(got, "\n", 2)[0], fmt.Sprintf(".pl:%d:", line)) {
+					t.Errorf("not at line %d", line)
+				}
+				if t.Failed() || testing.Verbose() {
+					t.Log("\n" + got)
+				}
+				if took := time.Since(start); took > 15*time.Second {
+					t.Errorf("took %v", took)
+				}
+				if kids := children(); len(kids) > 0 {
+					t.Errorf("processes left: %v", kids)
+				}
+			})
+		}
+	}
+}
+
+func markedLine(text string) int {
+	for i, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "# HERE") {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// children are the processes that this one has started, without compilers.
+func children() []int {
+	var out []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		rest := string(text[strings.LastIndexByte(string(text), ')')+1:])
+		var state string
+		var parent, pid int
+		fmt.Sscan(rest, &state, &parent)
+		fmt.Sscan(string(text), &pid)
+		if parent == os.Getpid() {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func TestAKilledRankIsReported(t *testing.T) {
+	if len(ways(t)) == 1 {
+		t.Skip("no compiler")
+	}
+	text := fmt.Sprintf(broken, "    pld.system.wait(sig, [0, 0], 1)\n")
+	done := make(chan error, 1)
+	go func() {
+		_, err := Run(context.Background(), Options{File: file(t, text), Ranks: 3, Workers: native.Processes, Timeout: 20 * time.Second,
+			Stage: func(s string) {
+				if s == "running" {
+					go func() {
+						time.Sleep(100 * time.Millisecond)
+						syscall.Kill(children()[0], syscall.SIGKILL)
+					}()
+				}
+			}})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Fatal("no error")
+		}
+		got := render(err)
+		for _, want := range []string{"E0723", "was ended by signal 9", "waits here", "sig[0, 0] is 0"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in\n%s", want, got)
+			}
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("no report")
+	}
+	if kids := children(); len(kids) > 0 {
+		t.Errorf("processes left: %v", kids)
+	}
+}
+
+func TestAnInterruptStopsTheRanks(t *testing.T) {
+	text := fmt.Sprintf(broken, "    pld.system.wait(sig, [0, 0], 1)\n")
+	for _, w := range ways(t) {
+		if w.backend == "sim" { // it finds the deadlock first
+			continue
+		}
+		t.Run(w.String(), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			_, err := Run(ctx, Options{File: file(t, text), Ranks: 3, Workers: w.workers, Timeout: 20 * time.Second,
+				Stage: func(s string) {
+					if s == "running" {
+						time.AfterFunc(100*time.Millisecond, cancel)
+					}
+				}})
+			if err != context.Canceled {
+				t.Errorf("got %v", err)
+			}
+			if kids := children(); len(kids) > 0 {
+				t.Errorf("processes left: %v", kids)
+			}
+		})
+	}
+}

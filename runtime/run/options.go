@@ -1,0 +1,98 @@
+// Package run is `ptoc run` as a library: it compiles a program, makes its inputs, runs it on many
+// ranks, and compares what comes out with what the program says should.
+package run
+
+import (
+	"slices"
+	"time"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/runtime/native"
+)
+
+// Options of a run. File must be set.
+type Options struct {
+	File    string
+	Entry   string            // the function to run, or a factory or class that defines it
+	Defines map[string]string // -D NAME=VALUE
+	Set     map[string]string // arguments of the factory
+
+	Ranks   int // 0: what the inputs say, or DefaultRanks
+	Workers native.Mode
+	Backend string // "native" or "sim"
+	Repeat  int    // runs, each on fresh windows; 0: 1
+	Timeout time.Duration
+
+	Ins   []string // NAME=SPEC, see tensor.ParseSpec; NAME=VALUE for scalars
+	Outs  []string // NAME=FILE.npy
+	Print []string // NAME
+	Seed  uint64   // of inputs that are not given
+	Check bool
+
+	// Stage, if set, is told what is being done, for a progress line.
+	Stage func(string)
+}
+
+// DefaultRanks is how many ranks a program runs on where nothing says otherwise.
+const DefaultRanks = 4
+
+// Backends are the values of Options.Backend.
+var Backends = []string{"native", "sim"}
+
+func (o *Options) check() error {
+	if o.Backend == "" {
+		o.Backend = "native"
+	}
+	if !slices.Contains(Backends, o.Backend) {
+		return badOption("--backend must be native or sim, got %q", o.Backend)
+	}
+	if o.Ranks < 0 || o.Ranks > abi.MaxRanks {
+		return badOption("--ranks must be between 1 and %d, got %d", abi.MaxRanks, o.Ranks)
+	}
+	if o.Repeat < 0 {
+		return badOption("--repeat must not be negative, got %d", o.Repeat)
+	}
+	o.Repeat = max(o.Repeat, 1)
+	return nil
+}
+
+func badOption(format string, args ...any) *diag.Diagnostic {
+	return diag.New(diag.BadOption, source.Span{}, format, args...)
+}
+
+func (o *Options) stage(text string) {
+	if o.Stage != nil {
+		o.Stage(text)
+	}
+}
+
+// unknownName says that a flag names no parameter.
+func unknownName(flag, name string, params []*ir.Value) *diag.Diagnostic {
+	var names []string
+	for _, p := range params {
+		names = append(names, p.Name)
+	}
+	d := diag.New(diag.UnknownInput, source.Span{}, "%s %s: the program has no parameter %s", flag, name, name)
+	if near := diag.Nearest(name, names); near != "" {
+		return d.Help("did you mean %s?", near)
+	}
+	return d.Help("its parameters are %s", list(names))
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	text := names[0]
+	for i, n := range names[1:] {
+		if i == len(names)-2 {
+			text += " and " + n
+		} else {
+			text += ", " + n
+		}
+	}
+	return text
+}
