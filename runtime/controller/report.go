@@ -91,9 +91,11 @@ func (r *reporter) failed(k *failure.Rank) *diag.Diagnostic {
 	if k.State == failure.Dead {
 		code = diag.RankDied
 	}
-	if at.Op != "" {
+	switch {
+	case at.Span.IsValid(): // the excerpt shows the op as the program writes it
+	case at.Op != "":
 		text = at.Op + ": " + text
-	} else if k.Kernel != "" {
+	case k.Kernel != "":
 		text = fmt.Sprintf("kernel %s: %s", k.Kernel, text)
 	}
 	d := r.at(code, at, k.Kernel, "%s", text)
@@ -246,14 +248,14 @@ func (t *target) name(offset int64) string {
 
 // notifiers says which ops signal the window, and who could still reach them.
 func (r *reporter) notifiers(d *diag.Diagnostic, k *failure.Rank, w *target) {
-	seen := map[*ir.Op]bool{}
+	seen := map[source.Span]bool{} // an op of the library stands where it was called from
 	any := false
 	for _, t := range r.windows(k.Wait.Offset) {
 		for _, e := range ir.FuncEffects(t.site.callee()) {
-			if e.Kind != ir.Signals || e.Mem != t.value() || seen[e.Op] {
+			if e.Kind != ir.Signals || e.Mem != t.value() || seen[e.Op.Span] {
 				continue
 			}
-			seen[e.Op], any = true, true
+			seen[e.Op.Span], any = true, true
 			d.Note(e.Op.Span, "%s of %s signals %s; %s", e.Op.Kind.Name, t.site.callee().Name, t.value().Name, r.who(t))
 		}
 	}

@@ -27,7 +27,10 @@ type unit struct {
 	lowered  *ir.Module // after all passes
 	entry    string     // name of the function that is run
 	warnings *diag.List
-	choices  []passes.Choice
+
+	symbols, constants map[string]string // -D, by what they define
+
+	choices []passes.Choice
 
 	object controller.Object
 	engine string
@@ -50,7 +53,8 @@ func load(o *Options) (*unit, error) {
 	if l.HasErrors() {
 		return nil, l
 	}
-	u.checked = check.File(tree, check.Options{Defines: o.Defines, Entry: o.Entry, Set: o.Set}, l)
+	u.symbols, u.constants = split(o.Defines, dynamicNames(tree))
+	u.checked = check.File(tree, check.Options{Defines: u.constants, Entry: o.Entry, Set: o.Set}, l)
 	if l.HasErrors() {
 		return nil, l
 	}
@@ -61,6 +65,39 @@ func load(o *Options) (*unit, error) {
 	u.entry = f.Name
 	u.frontTime = time.Since(start)
 	return u, nil
+}
+
+// dynamicNames are the symbols that a file declares: NR = pl.dynamic("NR").
+func dynamicNames(f *syntax.File) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range f.Stmts {
+		a, ok := s.(*syntax.Assign)
+		if !ok {
+			continue
+		}
+		call, ok := a.Value.(*syntax.Call)
+		if !ok || syntax.Dotted(call.Fn) != "pl.dynamic" || len(call.Args) != 1 {
+			continue
+		}
+		if name, ok := call.Args[0].(*syntax.Str); ok {
+			out[name.Value] = true
+		}
+	}
+	return out
+}
+
+// split separates definitions of symbols, which are values of a run, from those of constants, which
+// the checker needs.
+func split(defines map[string]string, dynamic map[string]bool) (symbols, constants map[string]string) {
+	symbols, constants = map[string]string{}, map[string]string{}
+	for name, text := range defines {
+		if dynamic[name] {
+			symbols[name] = text
+		} else {
+			constants[name] = text
+		}
+	}
+	return symbols, constants
 }
 
 // lower runs the passes for a number of ranks.

@@ -73,14 +73,12 @@ func checkNames(entry *ir.Func, o *Options) error {
 func bind(u *unit, in *inputs) (map[string]int64, error) {
 	o := u.o
 	given := controller.Given{Ranks: o.Ranks, Shapes: in.shapes(), Syms: map[string]int64{}}
-	for name, text := range o.Defines {
-		if slices.Contains(u.checked.Syms, name) {
-			n, err := parseInt(text)
-			if err != nil {
-				return nil, badOption("-D %s=%s: %s is a dimension, so it takes a whole number", name, text, name)
-			}
-			given.Syms[name] = n
+	for name, text := range u.symbols {
+		n, err := parseInt(text)
+		if err != nil {
+			return nil, badOption("-D %s=%s: %s is a dimension, so it takes a whole number", name, text, name)
 		}
+		given.Syms[name] = n
 	}
 	if in.entry.Kind != ir.Host {
 		if o.Ranks > 1 {
