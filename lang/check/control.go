@@ -96,7 +96,7 @@ func (f *fn) rangeArgs(h *loopHead) bool {
 	args := h.call.Args
 	for _, k := range h.call.Keywords {
 		switch {
-		case k.Name.Text == "init_values" && h.kind != "unroll" && h.kind != "spmd":
+		case k.Name.Text == "init_values" && h.kind != "spmd":
 			ok = f.initValues(h, k.Value) && ok
 		case k.Name.Text == "stage" && h.kind == "pipeline":
 			v := f.expr(k.Value)
@@ -112,10 +112,7 @@ func (f *fn) rangeArgs(h *loopHead) bool {
 			args = append([]syntax.Expr{k.Value}, args...)
 		case ignoredLoopArgs[k.Name.Text]:
 		default:
-			d := f.errorf(diag.UnknownKeyword, k.Name.At, "%s has no parameter %s", h.name, k.Name.Text)
-			if k.Name.Text == "init_values" {
-				d.Help("names that the body rebinds are carried by themselves")
-			}
+			f.errorf(diag.UnknownKeyword, k.Name.At, "%s has no parameter %s", h.name, k.Name.Text)
 			ok = false
 		}
 	}
@@ -511,7 +508,12 @@ func (f *fn) explicitWhile(s *syntax.For, call *syntax.Call) {
 	h := &loopHead{name: "pl.while_", call: call}
 	ok := len(call.Args) == 0
 	for _, k := range call.Keywords {
-		ok = k.Name.Text == "init_values" && f.initValues(h, k.Value) && ok
+		if k.Name.Text != "init_values" {
+			ok = false
+		} else if !f.initValues(h, k.Value) {
+			f.poison(assignedNames(s))
+			return
+		}
 	}
 	if n, isName := syntax.Unparen(s.Target).(*syntax.Name); ok && isName {
 		ok = len(h.explicit) == 0 && n.Text == "_"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ptoc/ir"
+	"ptoc/ir/irtest"
 )
 
 // Everything that checks without errors prints as a program that checks to the same module.
@@ -45,4 +46,18 @@ func roundTrip(t *testing.T, name, text string, opts Options) *ir.Module {
 		t.Errorf("printed differently:\n%s\n----\n%s", printed, again)
 	}
 	return m
+}
+
+func TestRandomModulesReadBackEqual(t *testing.T) {
+	for seed := uint64(0); seed < 200; seed++ {
+		m := irtest.Random(seed, 60)
+		printed := ir.Print(m)
+		m2, _, list := checkText("printed.pl", printed, Options{})
+		if list.HasErrors() {
+			t.Fatalf("seed %d: %v\n%s", seed, list, printed)
+		}
+		if err := ir.Equal(m, m2); err != nil {
+			t.Fatalf("seed %d: %v\n%s\n---- read back:\n%s", seed, err, printed, ir.Print(m2))
+		}
+	}
 }
