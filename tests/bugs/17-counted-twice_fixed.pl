@@ -1,0 +1,61 @@
+# 17-counted-twice, starting with the next rank.
+# ranks: 2..4
+
+import ptoc.language as pl
+import ptoc.distributed as pld
+
+NR = pl.dynamic("NR")
+
+
+@pl.jit.inline
+def meet(signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]], count: pl.Scalar[pl.INDEX]):
+    """Barrier number count of a kernel; clear() takes the credits back."""
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    for i in pl.range(1, n):
+        pld.notify(signal, (me + i) % n, [me, 0], 1)
+    for i in pl.range(1, n):
+        pld.wait(signal, [(me + i) % n, 0], count)
+
+
+@pl.jit.inline
+def clear(signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]], count: pl.Scalar[pl.INDEX]):
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    for i in pl.range(1, n):
+        pld.notify(signal, me, [(me + i) % n, 0], -count)
+
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
+         data: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]],
+         signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], data)
+    meet(signal, 1)
+    acc = pl.load(x, [0, 0], [1, 8])
+    for i in pl.range(1, n):
+        acc = acc + pld.remote_load(data, (me + i) % n, [0, 0], [1, 8])
+    pl.store(acc, [0, 0], y)
+    meet(signal, 2)
+    clear(signal, 2)
+
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
+    data = pld.alloc_window_buffer([1, 8], dtype=pl.FP32)
+    signal = pld.alloc_window_buffer([NR, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(x[r], y[r],
+             pld.window(data, [1, 8], dtype=pl.FP32),
+             pld.window(signal, [NR, 1], dtype=pl.INT32), device=r)
+
+
+@pl.golden(of=main)
+def expected(x, y):
+    for r in pl.range(NR):
+        y[r] = pl.sum(x, axis=0)

@@ -1,0 +1,39 @@
+# A notify that is done twice (there: on both lanes of a mixed kernel) gives a credit too many: the barrier
+# of the next call does not wait any more. Seen in pypto#2351.
+# ranks: 2..3
+
+import ptoc.language as pl
+import ptoc.distributed as pld
+
+NR = pl.dynamic("NR")
+
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
+         data: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]],
+         signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    right = (me + 1) % n
+    left = (me + n - 1) % n
+    pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], data)
+    for lane in pl.range(2):
+        pld.notify(signal, left, [0, 0], 1)
+    pld.wait(signal, [0, 0], 1)
+    pl.store(pld.remote_load(data, right, [0, 0], [1, 8]), [0, 0], y)  # ERROR "E0612"
+    pld.notify(signal, right, [1, 0], 1)
+    pld.wait(signal, [1, 0], 1)
+    pld.notify(signal, me, [0, 0], -1)
+    pld.notify(signal, me, [1, 0], -1)
+
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
+    data = pld.alloc_window_buffer([1, 8], dtype=pl.FP32)
+    signal = pld.alloc_window_buffer([NR, 1], dtype=pl.INT32)
+    for k in pl.range(2):
+        for r in pl.range(pld.world_size()):
+            step(x[r], y[r],
+                 pld.window(data, [1, 8], dtype=pl.FP32),
+                 pld.window(signal, [NR, 1], dtype=pl.INT32), device=r)

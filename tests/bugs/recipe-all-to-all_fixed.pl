@@ -1,0 +1,56 @@
+# recipe-all-to-all with a barrier before the puts.
+# ranks: 2..4
+
+import ptoc.language as pl
+import ptoc.distributed as pld
+
+NR = pl.dynamic("NR")
+
+
+@pl.jit.inline
+def meet(signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]], count: pl.Scalar[pl.INDEX]):
+    """Barrier number count of a kernel; clear() takes the credits back."""
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    for i in pl.range(1, n):
+        pld.notify(signal, (me + i) % n, [me, 0], 1)
+    for i in pl.range(1, n):
+        pld.wait(signal, [(me + i) % n, 0], count)
+
+
+@pl.jit.inline
+def clear(signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]], count: pl.Scalar[pl.INDEX]):
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    for i in pl.range(1, n):
+        pld.notify(signal, me, [(me + i) % n, 0], -count)
+
+
+@pl.jit.incore
+def step(x: pl.Tensor[[NR, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 8], pl.FP32]],
+         rows: pl.InOut[pld.DistributedTensor[[NR, 8], pl.FP32]],
+         signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+    ctx = pld.get_comm_ctx(signal)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    meet(signal, 1)
+    for i in pl.range(n):
+        to = (me + i) % n
+        pld.put(rows, to, x, [me, 0], [to, 0], [1, 8])
+    meet(signal, 2)
+    clear(signal, 2)
+    for i in pl.range(n):
+        pl.store(pl.load(rows, [i, 0], [1, 8]), [i, 0], y)
+
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, NR, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, NR, 8], pl.FP32]]):
+    rows = pld.alloc_window_buffer([NR, 8], dtype=pl.FP32)
+    signal = pld.alloc_window_buffer([NR, 1], dtype=pl.INT32)
+    for k in pl.range(3):
+        for r in pl.range(pld.world_size()):
+            step(x[r], y[r],
+                 pld.window(rows, [NR, 8], dtype=pl.FP32),
+                 pld.window(signal, [NR, 1], dtype=pl.INT32), device=r)

@@ -1,0 +1,32 @@
+# MP by pulling: the reader reads the writer's copy.
+# ranks: 2..2
+# verify: proved
+# allowed: y[1,0,0] = 1
+# forbidden: y[1,0,0] = 0
+
+import ptoc.language as pl
+import ptoc.distributed as pld
+
+NR = pl.dynamic("NR")
+
+
+@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[1, 2], pl.INT32]],
+         flag: pl.InOut[pld.DistributedTensor[[1, 2], pl.INT32]],
+         data: pl.InOut[pld.DistributedTensor[[1, 2], pl.INT32]]):
+    me = pld.rank(pld.get_comm_ctx(flag))
+    if me == 0:
+        pl.write(data, [0, 0], pl.const(1, pl.INT32))
+        pld.notify(flag, 1, [0, 0], 1)
+    else:
+        pld.wait(flag, [0, 0], 1)
+        t = pld.remote_load(data, 0, [0, 0], [1, 2])
+        pl.write(y, [0, 0], t[0, 0])
+
+
+@pl.jit.host
+def main(y: pl.Out[pl.Tensor[[NR, 1, 2], pl.INT32]]):
+    flag = pld.alloc_window_buffer([1, 2], dtype=pl.INT32)
+    data = pld.alloc_window_buffer([1, 2], dtype=pl.INT32)
+    for r in pl.range(2):
+        step(y[r], pld.window(flag, [1, 2], dtype=pl.INT32), pld.window(data, [1, 2], dtype=pl.INT32), device=r)

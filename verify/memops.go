@@ -1,0 +1,346 @@
+package verify
+
+import (
+	"strconv"
+
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/verify/term"
+)
+
+// Memory of the executor: views, rectangles, loads, stores, copies.
+
+// rect is a rectangle of a view.
+type rect struct {
+	v    *view
+	off  int64 // first element, in elements of the memory
+	dims []int64
+}
+
+// rectangle checks offs and dims against the view; false: it lies outside, which has been reported.
+func (r *run) rectangle(fr *frame, op *ir.Op, v *view, offs, dims []int64) (rect, bool) {
+	for len(dims) < len(v.dims) {
+		dims = append([]int64{1}, dims...)
+	}
+	at := v.off
+	for i, o := range offs {
+		if o < 0 || dims[i] < 0 || o+dims[i] > v.dims[i] && dims[i] > 0 {
+			who := "the host program"
+			if fr.rk != nil {
+				who = "rank " + itoa(fr.rk.id)
+			}
+			r.fault(diag.OutOfBounds, op, "%s accesses [%d, %d) of dimension %d of %s, which has %d", who, o, o+dims[i], i, v.mem.name, v.dims[i])
+			return rect{}, false
+		}
+		at += o * v.strides[i]
+	}
+	return rect{v, at, dims}, true
+}
+
+// device is whose copy a view means for the rank that looks.
+func (v *view) deviceFor(fr *frame) int {
+	if v.mem.kind != windowMemory {
+		return -1
+	}
+	if v.device >= 0 || fr.rk == nil {
+		return v.device
+	}
+	return fr.rk.id
+}
+
+// touch records an access to memory that other ranks may access too.
+func (r *run) touch(fr *frame, op *ir.Op, x rect, write, atomic, stream bool) {
+	if fr.rk == nil || x.v.mem.kind == localMemory || product(x.dims) == 0 {
+		return
+	}
+	r.record(fr.rk, &action{kind: actAccess, op: op, acc: access{mem: x.v.mem, device: x.v.deviceFor(fr), spans: x.spans(), write: write,
+		atomic: atomic, stream: stream, view: x.v.through}})
+}
+
+// spans are the bytes of a rectangle, joined where they touch, in ascending order.
+func (x rect) spans() []span {
+	size := int64(x.v.dt.Size())
+	inner := len(x.dims)
+	run := int64(1)
+	for inner > 0 && (x.v.strides[inner-1] == run || x.dims[inner-1] == 1) {
+		run *= x.dims[inner-1]
+		inner--
+	}
+	var out []span
+	each(x.dims[:inner], [][]int64{x.v.strides[:inner]}, func(at []int64) {
+		lo := (x.off + at[0]) * size
+		if n := len(out); n > 0 && out[n-1].hi == lo {
+			out[n-1].hi += run * size
+			return
+		}
+		out = append(out, span{lo, lo + run*size})
+	})
+	return out
+}
+
+// read copies a rectangle into a tile.
+func (r *run) read(fr *frame, op *ir.Op, x rect) []term.T {
+	r.touch(fr, op, x, false, false, false)
+	n := product(x.dims)
+	if !r.values {
+		r.step(1)
+		return nil
+	}
+	r.step(int(n))
+	data := r.on(x.v.mem, x.v.deviceFor(fr))
+	size := int64(x.v.dt.Size())
+	out := make([]term.T, 0, n)
+	undef := false
+	each(x.dims, [][]int64{x.v.strides}, func(at []int64) {
+		t := data[(x.off+at[0])*size]
+		undef = undef || r.space.IsUndef(t)
+		out = append(out, t)
+	})
+	if undef && !fr.golden && fr.rk != nil {
+		r.fault(diag.Unwritten, op, "rank %d reads %s, which nobody has written", fr.rk.id, x.v.mem.name)
+	}
+	return out
+}
+
+// write stores elements into a rectangle; with add it adds them.
+func (r *run) write(fr *frame, op *ir.Op, x rect, data []term.T, add bool) {
+	r.touch(fr, op, x, true, add, op.Bool("stream"))
+	r.step(1)
+	device := x.v.deviceFor(fr)
+	cells := x.v.mem.cells[device]
+	if !r.values {
+		if cells != nil {
+			for _, s := range x.spans() {
+				for at := s.lo; at < s.hi; at += 4 {
+					delete(cells, at) // unknown: waits on it see 0
+				}
+			}
+		}
+		return
+	}
+	r.step(len(data))
+	to := r.on(x.v.mem, device)
+	size := int64(x.v.dt.Size())
+	i := 0
+	each(x.dims, [][]int64{x.v.strides}, func(at []int64) {
+		k := (x.off + at[0]) * size
+		if add {
+			to[k] = r.space.Add(to[k], data[i], 1)
+		} else {
+			to[k] = data[i]
+		}
+		if x.v.dt == ir.INT32 && x.v.mem.kind == windowMemory {
+			r.setCell(x.v.mem, device, k, to[k])
+		}
+		i++
+	})
+}
+
+// setCell keeps a stored integer where waits look for it.
+func (r *run) setCell(m *memory, device int, off int64, t term.T) {
+	n, ok := r.space.IsConst(t)
+	if !ok {
+		return
+	}
+	if m.cells[device] == nil {
+		m.cells[device] = map[int64]int64{}
+	}
+	m.cells[device][off] = int64(n)
+}
+
+// peer is the device that a peer operand names in v's domain; false: there is none.
+func (r *run) peer(fr *frame, op *ir.Op, v *view, n int64) (int, bool) {
+	d := r.domainOf(v.mem)
+	if n < 0 || n >= int64(len(d.devices)) {
+		r.fault(diag.NoSuchPeer, op, "rank %d addresses rank %d of %s, which %s share", fr.rk.id, n, v.mem.name, plural(len(d.devices), "rank"))
+		return 0, false
+	}
+	return d.devices[n], true
+}
+
+// at is the view of a peer's copy.
+func (v *view) at(device int) *view {
+	w := *v
+	w.device = device
+	return &w
+}
+
+// loadOp is pl.load and pld.tile.remote_load.
+func (r *run) loadOp(fr *frame, op *ir.Op, mem string) {
+	v := r.get(fr, op.Val(mem)).mem
+	cap := r.ints(fr, op, "shape")
+	dims := cap
+	if op.Arg("valid_shape").Given() {
+		dims = r.ints(fr, op, "valid_shape")
+	}
+	out := &tile{dims: dims, cap: cap}
+	fr.vals[op.Result().ID] = value{tile: out}
+	if op.Arg("peer").Given() {
+		d, ok := r.peer(fr, op, v, r.need(fr, op, op.Val("peer"), "a peer"))
+		if !ok {
+			out.data = r.blank(dims)
+			return
+		}
+		v = v.at(d)
+	}
+	x, ok := r.rectangle(fr, op, v, r.ints(fr, op, "offsets"), dims)
+	if !ok {
+		out.data = r.blank(dims)
+		return
+	}
+	out.data = r.read(fr, op, x)
+}
+
+// blank are elements that stand in for what could not be read.
+func (r *run) blank(dims []int64) []term.T {
+	if !r.values {
+		return nil
+	}
+	out := make([]term.T, product(dims))
+	for i := range out {
+		out[i] = r.space.Undef("out of bounds", int64(i))
+	}
+	return out
+}
+
+// storeOp is pl.store and pld.tile.remote_store.
+func (r *run) storeOp(fr *frame, op *ir.Op, mem string) {
+	v := r.get(fr, op.Val(mem)).mem
+	t := r.get(fr, op.Val("tile")).tile
+	if op.Arg("peer").Given() {
+		d, ok := r.peer(fr, op, v, r.need(fr, op, op.Val("peer"), "a peer"))
+		if !ok {
+			return
+		}
+		v = v.at(d)
+	}
+	if x, ok := r.rectangle(fr, op, v, r.ints(fr, op, "offsets"), t.dims); ok {
+		r.write(fr, op, x, t.data, op.Enum("atomic").Is("Add"))
+	}
+}
+
+// copyOp is put and get.
+func (r *run) copyOp(fr *frame, op *ir.Op, remote string) {
+	dst, src := r.get(fr, op.Val("dst")).mem, r.get(fr, op.Val("src")).mem
+	n := r.need(fr, op, op.Val("peer"), "a peer")
+	v := dst
+	if remote == "src" {
+		v = src
+	}
+	d, ok := r.peer(fr, op, v, n)
+	if !ok {
+		return
+	}
+	if remote == "src" {
+		src = src.at(d)
+	} else {
+		dst = dst.at(d)
+	}
+	from, to := make([]int64, len(src.dims)), make([]int64, len(dst.dims))
+	dims := src.dims
+	if op.Arg("shape").Given() {
+		from, to, dims = r.ints(fr, op, "src_offsets"), r.ints(fr, op, "dst_offsets"), r.ints(fr, op, "shape")
+	}
+	x, okSrc := r.rectangle(fr, op, src, from, dims)
+	y, okDst := r.rectangle(fr, op, dst, to, dims)
+	if !okSrc || !okDst {
+		return
+	}
+	data := r.read(fr, op, x)
+	r.write(fr, op, y, data, op.Kind == ir.Put && op.Enum("atomic").Is("Add"))
+}
+
+// readOp is pl.read of memory or of a tile.
+func (r *run) readOp(fr *frame, op *ir.Op) {
+	x := r.get(fr, op.Val("x"))
+	idx := r.ints(fr, op, "indices")
+	res := op.Result()
+	dt := ir.DTypeOf(res.Type)
+	if x.tile != nil {
+		at := int64(0)
+		for i, s := range rowMajor(x.tile.dims) {
+			if idx[i] < 0 || idx[i] >= x.tile.dims[i] {
+				r.fault(diag.OutOfBounds, op, "index %d of dimension %d lies outside of a tile with extent %d", idx[i], i, x.tile.dims[i])
+				fr.vals[res.ID] = value{why: op}
+				return
+			}
+			at += idx[i] * s
+		}
+		if x.tile.data == nil {
+			fr.vals[res.ID] = value{why: op}
+			return
+		}
+		fr.vals[res.ID] = r.scalar(x.tile.data[at], dt, op)
+		return
+	}
+	ones := make([]int64, len(idx))
+	for i := range ones {
+		ones[i] = 1
+	}
+	q, ok := r.rectangle(fr, op, x.mem, idx, ones)
+	if !ok {
+		fr.vals[res.ID] = value{why: op}
+		return
+	}
+	if data := r.read(fr, op, q); data != nil {
+		fr.vals[res.ID] = r.scalar(data[0], dt, op)
+		return
+	}
+	fr.vals[res.ID] = value{why: op}
+}
+
+// writeOp is pl.write.
+func (r *run) writeOp(fr *frame, op *ir.Op) {
+	v := r.get(fr, op.Val("tensor")).mem
+	idx := r.ints(fr, op, "indices")
+	ones := make([]int64, len(idx))
+	for i := range ones {
+		ones[i] = 1
+	}
+	if x, ok := r.rectangle(fr, op, v, idx, ones); ok {
+		r.write(fr, op, x, []term.T{r.term(r.get(fr, op.Val("value")))}, false)
+	}
+}
+
+// sliceOp is pl.slice of memory (a view) or of a tile.
+func (r *run) sliceOp(fr *frame, op *ir.Op) {
+	x := r.get(fr, op.Val("x"))
+	shape, offs := r.ints(fr, op, "shape"), r.ints(fr, op, "offsets")
+	drop := int(op.Int("drop_dims"))
+	if x.mem != nil {
+		q, ok := r.rectangle(fr, op, x.mem, offs, shape)
+		if !ok {
+			q = rect{x.mem, x.mem.off, shape}
+			r.abandon(op.Span, "a view that lies outside of its memory")
+		}
+		w := *x.mem
+		w.off, w.dims, w.strides = q.off, shape[drop:], x.mem.strides[drop:]
+		fr.vals[op.Result().ID] = value{mem: &w}
+		return
+	}
+	strides := rowMajor(x.tile.dims)
+	base := int64(0)
+	for i, o := range offs {
+		if o < 0 || o+shape[i] > x.tile.dims[i] {
+			r.fault(diag.OutOfBounds, op, "[%d, %d) of dimension %d lies outside of a tile with extent %d", o, o+shape[i], i, x.tile.dims[i])
+			fr.vals[op.Result().ID] = value{tile: &tile{dims: shape[drop:], cap: shape[drop:], data: r.blank(shape)}}
+			return
+		}
+		base += o * strides[i]
+	}
+	fr.vals[op.Result().ID] = value{tile: r.pick(x.tile, shape, strides, base, shape[drop:])}
+}
+
+// pick makes a tile of dims from the elements of t at base + index . strides over the box.
+func (r *run) pick(t *tile, box, strides []int64, base int64, dims []int64) *tile {
+	out := &tile{dims: dims, cap: dims}
+	if t.data == nil {
+		return out
+	}
+	r.step(int(product(box)))
+	out.data = make([]term.T, 0, product(box))
+	each(box, [][]int64{strides}, func(at []int64) { out.data = append(out.data, t.data[base+at[0]]) })
+	return out
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,243 @@
+package verify
+
+import "slices"
+
+// Happens-before, for every schedule at once.
+//
+// A rank's trace does not depend on the schedule as long as nothing races: control flow and operands are
+// functions of the inputs. So what can differ is only which notifies have arrived when a wait returns. A
+// notify N *must* have happened before a wait W returns if, without N and everything that N itself
+// must precede, the cell could not have reached what W expects. These are the edges of the order; program
+// order gives the others. Since which notifies may precede W depends on the order, it is computed
+// again until nothing is added. The result is a lower bound: two actions that it orders are ordered in
+// every execution.
+//
+// For a cell that is only added to this is arithmetic. For a cell that is set, the sets must be
+// ordered among themselves (else that is reported) and then each wait sees one of a chain of values.
+
+// order is the happens-before relation over the traces of a run.
+type order struct {
+	r      *run
+	writes map[cell][]*action // the notifies of each cell, in the executor's order
+	waits  map[cell][]*action
+	isSet  map[cell]bool // cells that some notify sets
+	all    []*action     // notifies, waits and collectives in the executor's order
+
+	findings []Finding
+	found    map[faultKey]bool
+}
+
+// clock says how many actions of each rank must have happened.
+type clock []int32
+
+func (r *run) order() *order {
+	if r.ord != nil {
+		return r.ord
+	}
+	o := &order{r: r, writes: map[cell][]*action{}, waits: map[cell][]*action{}, isSet: map[cell]bool{}}
+	r.ord = o
+	for _, rk := range r.ranks {
+		o.index(rk)
+	}
+	slices.SortFunc(o.all, func(a, b *action) int { return a.seq - b.seq })
+	for _, a := range o.all {
+		switch a.kind {
+		case actNotify:
+			o.writes[a.cell] = append(o.writes[a.cell], a)
+			o.isSet[a.cell] = o.isSet[a.cell] || a.set
+		case actWait:
+			o.waits[a.cell] = append(o.waits[a.cell], a)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, a := range o.all {
+			changed = o.advance(a) || changed
+		}
+	}
+	return o
+}
+
+// index gives actions their positions and links them to the last acquire before them.
+func (o *order) index(rk *rankState) {
+	var last *action
+	era := 0
+	for i, a := range rk.trace {
+		a.pos, a.era = i, era
+		if a.ghost {
+			continue
+		}
+		a.acq = last
+		switch a.kind {
+		case actWait, actCollective:
+			if o.r.isStuck(a) {
+				continue // it never returns
+			}
+			last = a
+			a.acq = a
+			a.clock = make(clock, len(o.r.ranks))
+			o.all = append(o.all, a)
+		case actNotify:
+			era++
+			o.all = append(o.all, a)
+		}
+	}
+}
+
+func (r *run) isStuck(a *action) bool { return slices.Contains(r.stuck, a) }
+
+// before reports whether a must happen before b.
+func (o *order) before(a, b *action) bool {
+	if a.rank == b.rank {
+		return a.pos < b.pos
+	}
+	return b.acq != nil && int(b.acq.clock[a.rank]) > a.pos
+}
+
+// unordered reports whether a and b may happen in either order, or at once.
+func (o *order) unordered(a, b *action) bool { return !o.before(a, b) && !o.before(b, a) }
+
+// prior is the last acquire of a's rank before a.
+func (a *action) prior(r *run) *action {
+	if a.pos == 0 {
+		return nil
+	}
+	return r.ranks[a.rank].trace[a.pos-1].acq
+}
+
+// advance computes an acquire's clock again; true if it grew.
+func (o *order) advance(a *action) bool {
+	if a.clock == nil {
+		return false
+	}
+	next := slices.Clone(a.clock)
+	if p := a.prior(o.r); p != nil {
+		next.join(p.clock)
+	}
+	next[a.rank] = int32(a.pos + 1)
+	if a.kind == actCollective {
+		for _, b := range a.meet.arrived {
+			if b != a {
+				o.acquire(next, b)
+			}
+		}
+	} else {
+		for _, n := range o.required(a) {
+			o.acquire(next, n)
+		}
+	}
+	if slices.Equal(next, a.clock) {
+		return false
+	}
+	a.clock = next
+	return true
+}
+
+// acquire makes c include n and everything that n released.
+func (o *order) acquire(c clock, n *action) {
+	if p := n.prior(o.r); p != nil {
+		c.join(p.clock)
+	}
+	c[n.rank] = max(c[n.rank], int32(n.pos+1))
+}
+
+func (c clock) join(d clock) {
+	for i := range c {
+		c[i] = max(c[i], d[i])
+	}
+}
+
+// required are the notifies of other ranks that must have happened before w returns.
+func (o *order) required(w *action) []*action {
+	if o.isSet[w.cell] {
+		return o.requiredSets(w)
+	}
+	var out []*action
+	cands := o.candidates(w)
+	got := map[int]bool{} // a rank's later notifies imply its earlier ones
+	for i := len(cands) - 1; i >= 0; i-- {
+		n := cands[i]
+		if n.rank == w.rank || n.value <= 0 || got[n.rank] {
+			continue
+		}
+		if o.sum(w, cands, n) < w.value {
+			out = append(out, n)
+			got[n.rank] = true
+		}
+	}
+	return out
+}
+
+// candidates are the notifies of w's cell that can happen before w returns.
+func (o *order) candidates(w *action) []*action {
+	var out []*action
+	for _, n := range o.writes[w.cell] {
+		if !o.before(w, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// sum is the most that w's cell can hold when w looks, if n (nil: nothing) has not happened. Credits
+// that are taken back count only where that must have happened.
+func (o *order) sum(w *action, cands []*action, n *action) int64 {
+	total := int64(0)
+	for _, c := range cands {
+		if n != nil && (c == n || o.before(n, c)) {
+			continue
+		}
+		if c.value > 0 || o.before(c, w) {
+			total += c.value
+		}
+	}
+	return total
+}
+
+// A level is a value that a cell which is set holds for a while: after write by (nil: at first).
+type level struct {
+	by    *action
+	value int64
+}
+
+// levels are the values that w may find in its cell, oldest first. The writes are taken in the executor's
+// order, which is theirs in every schedule if they are ordered.
+func (o *order) levels(w *action) []level {
+	out := []level{{nil, 0}}
+	v := int64(0)
+	for _, n := range o.writes[w.cell] {
+		if n.set {
+			v = n.value
+		} else {
+			v += n.value
+		}
+		switch {
+		case o.before(w, n):
+			return out
+		case o.before(n, w):
+			out = out[:0] // what was there before is overwritten
+		}
+		out = append(out, level{n, v})
+	}
+	return out
+}
+
+func (a *action) accepts(v int64) bool {
+	if a.eq {
+		return v == a.value
+	}
+	return v >= a.value
+}
+
+// requiredSets: the oldest value that satisfies w must have been written.
+func (o *order) requiredSets(w *action) []*action {
+	for _, l := range o.levels(w) {
+		if w.accepts(l.value) {
+			if l.by == nil || l.by.rank == w.rank {
+				return nil
+			}
+			return []*action{l.by}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"ptoc/ir"
+)
+
+// Program is what the layers look at: one host program, before and after lowering.
+type Program struct {
+	File    string
+	Source  *ir.Module // as checked: collectives are single ops
+	Lowered *ir.Module // collectives are library code; the same module as Source where nothing was lowered
+	Entry   string     // the host function
+
+	runs map[runKey]*run
+}
+
+// NewProgram picks the host function called entry, or the only one that no other calls. lowered may
+// be nil.
+func NewProgram(file string, source, lowered *ir.Module, entry string) (*Program, error) {
+	if lowered == nil {
+		lowered = source
+	}
+	p := &Program{File: file, Source: source, Lowered: lowered, Entry: entry, runs: map[runKey]*run{}}
+	if entry != "" {
+		if f := source.Func(entry); f == nil || f.Kind != ir.Host {
+			return nil, fmt.Errorf("%s has no host function called %s", file, entry)
+		}
+		return p, nil
+	}
+	var names []string
+	called := callees(source)
+	for _, f := range source.Funcs {
+		if f.Kind == ir.Host && !called[f] {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) != 1 {
+		return nil, fmt.Errorf("%s has %s (%s): name the one to verify with --entry", file, plural(len(names), "host function"), strings.Join(names, ", "))
+	}
+	p.Entry = names[0]
+	return p, nil
+}
+
+func callees(m *ir.Module) map[*ir.Func]bool {
+	out := map[*ir.Func]bool{}
+	for _, f := range m.Funcs {
+		f.Body.Walk(func(op *ir.Op) {
+			if op.Kind == ir.Call {
+				out[op.Callee()] = true
+			}
+		})
+	}
+	return out
+}
+
+// golden is the specification of the entry, or nil.
+func (p *Program) golden() *ir.Func {
+	for _, f := range p.Source.Funcs {
+		if f.Kind == ir.Golden && f.GoldenOf == p.Entry {
+			return f
+		}
+	}
+	return nil
+}
+
+// defaultExtent is the value of a symbol that neither the user nor the number of ranks gives: small,
+// and no multiple of anything that an algorithm cuts by.
+const defaultExtent = 6
+
+// Scope gives every symbol that the host program needs a value: what the user says, the number of
+// ranks where a symbol counts them, and a small extent otherwise.
+func (p *Program) Scope(ranks, repeats int, defines map[string]int64) Scope {
+	s := Scope{Ranks: ranks, Syms: map[string]int64{}, Repeats: max(repeats, 1)}
+	counts := p.rankSymbols()
+	for _, name := range p.Source.Func(p.Entry).DimSyms() {
+		switch {
+		case counts[name]:
+			s.Syms[name] = int64(ranks)
+		default:
+			s.Syms[name] = defaultExtent
+		}
+	}
+	maps.Copy(s.Syms, defines)
+	return s
+}
+
+// rankSymbols are the symbols that stand for the number of ranks: the extent that is indexed by the
+// counter of a loop over the ranks, and names that say so.
+func (p *Program) rankSymbols() map[string]bool {
+	out := map[string]bool{}
+	f := p.Source.Func(p.Entry)
+	for _, name := range f.DimSyms() {
+		switch strings.ToUpper(name) {
+		case "NR", "NRANKS", "N_RANKS", "NUM_RANKS", "RANKS", "WORLD", "WORLD_SIZE", "P", "EP", "TP":
+			out[name] = true
+		}
+	}
+	devices := map[*ir.Value]bool{}
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind == ir.Call && op.Val("device") != nil {
+			devices[op.Val("device")] = true
+		}
+	})
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind != ir.Slice || len(op.Vals("offsets")) == 0 || !devices[op.Vals("offsets")[0]] {
+			return
+		}
+		if s, ok := ir.ShapeOf(op.Val("x").Type)[0].Sym(); ok {
+			out[s] = true
+		}
+	})
+	return out
+}
+
+type runKey struct {
+	lowered bool
+	scope   string
+}
+
+// run is the execution of the lowered (or the source) program in a scope; layers share it.
+func (p *Program) run(s Scope, lowered bool) *run {
+	key := runKey{lowered, s.String()}
+	if r := p.runs[key]; r != nil {
+		return r
+	}
+	m := p.Source
+	if lowered {
+		m = p.Lowered
+	}
+	r := execute(m, p.Entry, s)
+	p.runs[key] = r
+	return r
+}

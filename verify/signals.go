@@ -1,0 +1,414 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+)
+
+// signalLayer checks the discipline of every signal cell: who writes it and how, whether each wait gets
+// its credits, from the notifies that it is meant for, and what is left at the end.
+type signalLayer struct{}
+
+func (signalLayer) Name() string { return "signals" }
+
+func (signalLayer) Check(p *Program, s Scope) Verdict {
+	r := p.run(s, true)
+	if r.gaveUp != "" {
+		return Verdict{Reason: r.gaveUp}
+	}
+	o := r.order()
+	d := &discipline{o: o, r: r}
+	d.hangs()
+	for _, c := range d.cells() {
+		d.setters(c)
+		d.equality(c)
+		d.stale(c)
+		d.left(c)
+	}
+	d.asData()
+	v := Verdict{Findings: d.findings}
+	switch {
+	case hasErrors(v.Findings):
+		v.Status = Counterexample
+	case d.unsure != "":
+		v.Reason = d.unsure
+	default:
+		v.Status = Proved
+		v.Reason = fmt.Sprintf("%s, %s", plural(len(o.all), "event"), plural(len(d.cells()), "cell"))
+	}
+	return v
+}
+
+type discipline struct {
+	o        *order
+	r        *run
+	findings []Finding
+	seen     map[faultKey]bool
+	unsure   string
+	list     []cell
+}
+
+func (d *discipline) cells() []cell {
+	if d.list == nil {
+		seen := map[cell]bool{}
+		for _, a := range d.o.all {
+			if a.kind != actCollective && !seen[a.cell] {
+				seen[a.cell] = true
+				d.list = append(d.list, a.cell)
+			}
+		}
+	}
+	return d.list
+}
+
+func (d *discipline) find(code diag.Code, a *action, format string, args ...any) *Finding {
+	f := Finding{Diagnostic: diag.New(code, a.span(), format, args...), Layer: "signals", Scope: d.r.scope}
+	for c := a.path; c != nil; c = c.up {
+		if c.op.Span != a.op.Span {
+			f.Note(c.op.Span, "in this call")
+		}
+	}
+	if d.seen == nil {
+		d.seen = map[faultKey]bool{}
+	}
+	if d.seen[faultKey{a.op, code}] {
+		return &f
+	}
+	d.seen[faultKey{a.op, code}] = true
+	d.findings = append(d.findings, f)
+	return &d.findings[len(d.findings)-1]
+}
+
+// setters: a set must be ordered with every other write of its cell.
+func (d *discipline) setters(c cell) {
+	ws := d.o.writes[c]
+	if !d.o.isSet[c] {
+		d.takers(c)
+		return
+	}
+	for i, a := range ws {
+		for _, b := range ws[i+1:] {
+			if a.rank == b.rank || !a.set && !b.set || !d.o.unordered(a, b) {
+				continue
+			}
+			set, other := a, b
+			if !set.set {
+				set, other = b, a
+			}
+			if other.set {
+				d.find(diag.SeveralSetters, other, "rank %d sets %s of rank %d, which rank %d may be setting at the same time", other.rank, c.name(), c.device, set.rank).
+					Note(set.span(), "rank %d sets it here%s", set.rank, set.when(d.r)).
+					Help("give each rank a cell of its own, or add instead of setting: op=pld.NotifyOp.AtomicAdd")
+			} else {
+				d.find(diag.SetAndAdd, set, "rank %d sets %s of rank %d, to which rank %d may be adding at the same time", set.rank, c.name(), c.device, other.rank).
+					Note(other.span(), "rank %d adds here%s", other.rank, other.when(d.r)).
+					Help("take back what was added with an atomic add of the negative value: it cannot lose a credit")
+			}
+		}
+	}
+}
+
+// takers: only the owner may take credits back, or waits may miss them.
+func (d *discipline) takers(c cell) {
+	for _, n := range d.o.writes[c] {
+		if n.value >= 0 || n.rank == c.device {
+			continue
+		}
+		for _, w := range d.o.waits[c] {
+			if d.o.unordered(n, w) && d.unsure == "" {
+				d.unsure = fmt.Sprintf("rank %d takes credits from a cell of rank %d while that may be waiting for them (%s)", n.rank, c.device, n.op.Span)
+			}
+		}
+	}
+}
+
+// equality: a wait for one value must find it whenever it looks.
+func (d *discipline) equality(c cell) {
+	for _, w := range d.o.waits[c] {
+		if d.r.isStuck(w) {
+			continue
+		}
+		if d.o.isSet[c] {
+			d.missedLevel(c, w)
+			continue
+		}
+		if !w.eq {
+			continue
+		}
+		cands := d.o.candidates(w)
+		if most := d.o.sum(w, cands, nil); most > w.value {
+			f := d.find(diag.EqualityWait, w, "%s of rank %d can reach %d before rank %d sees %d", c.name(), c.device, most, c.device, w.value)
+			d.noteWriters(f, cands, w)
+			f.Help("wait for at least the value: cmp=pld.WaitCmp.Ge")
+		}
+	}
+}
+
+// missedLevel: in a cell that is set, the last value that may stand there must satisfy the wait.
+func (d *discipline) missedLevel(c cell, w *action) {
+	ls := d.o.levels(w)
+	last := ls[len(ls)-1]
+	if w.accepts(last.value) {
+		return
+	}
+	for i, l := range ls {
+		if w.accepts(l.value) && i < len(ls)-1 {
+			code := diag.SeveralSetters
+			if w.eq {
+				code = diag.EqualityWait
+			}
+			d.find(code, w, "%s of rank %d may be %d again before rank %d sees %d", c.name(), c.device, last.value, c.device, w.value).
+				Note(last.by.span(), "rank %d writes it here", last.by.rank)
+			return
+		}
+	}
+}
+
+func (d *discipline) noteWriters(f *Finding, ns []*action, w *action) {
+	said := map[*ir.Op]bool{}
+	for _, n := range ns {
+		if n.rank != w.rank && !said[n.op] && len(said) < 3 {
+			said[n.op] = true
+			f.Note(n.span(), "rank %d adds %d here%s", n.rank, n.value, n.when(d.r))
+		}
+	}
+}
+
+// stale: a wait that asks for no more than an earlier one did, with nothing taken back in between,
+// while notifies come that no wait needs: the wait was meant for one of those.
+func (d *discipline) stale(c cell) {
+	surplus := d.surplus(c)
+	if surplus == nil {
+		return
+	}
+	var earlier *action
+	taken := false
+	for _, a := range d.r.ranks[c.device].trace {
+		switch {
+		case a.ghost || a.cell != c:
+		case a.kind == actNotify:
+			taken = taken || a.value < 0 || a.set
+		case a.kind == actWait:
+			if earlier != nil && !taken && a.value > 0 && a.value <= earlier.value && !a.eq && !d.o.before(surplus, earlier) {
+				d.reportStale(a, earlier, surplus)
+				return
+			}
+			if earlier == nil || taken || a.value > earlier.value {
+				earlier, taken = a, false
+			}
+		}
+	}
+}
+
+// surplus is a notify from another rank that no wait of the cell needs; nil if there is none.
+func (d *discipline) surplus(c cell) *action {
+	needed := map[*action]bool{}
+	for _, w := range d.o.waits[c] {
+		for _, n := range d.o.required(w) {
+			for _, m := range d.o.writes[c] {
+				if m == n || m.rank == n.rank && m.pos < n.pos {
+					needed[m] = true
+				}
+			}
+		}
+	}
+	for _, n := range d.o.writes[c] {
+		if n.rank != c.device && (n.value > 0) && !needed[n] {
+			return n
+		}
+	}
+	return nil
+}
+
+func (d *discipline) reportStale(w, earlier, n *action) {
+	if w.op == earlier.op {
+		d.find(diag.StaleSignal, w, "rank %d does not wait here%s: %s >= %d holds already since call %d", w.rank, w.when(d.r), w.cell.name(), w.value, earlier.call+1).
+			Note(n.span(), "so it does not wait for what rank %d notifies here%s", n.rank, n.when(d.r)).
+			Help("add 1 in each round and take it back after the wait: pld.notify(signal, me, ..., -1, op=pld.NotifyOp.AtomicAdd)")
+		return
+	}
+	d.find(diag.SharedCell, w, "rank %d does not wait here: %s >= %d holds already by the notifies of another wait", w.rank, w.cell.name(), w.value).
+		Note(earlier.span(), "this wait asked for >= %d", earlier.value).
+		Note(n.span(), "so nothing waits for what rank %d notifies here", n.rank).
+		Help("give each protocol cells of its own, or take the credits back in between")
+}
+
+// left warns of cells that are not zero at the end.
+func (d *discipline) left(c cell) {
+	if len(d.r.stuck) > 0 {
+		return
+	}
+	v := c.mem.cells[c.device][c.off]
+	if v == 0 || len(d.o.writes[c]) == 0 {
+		return
+	}
+	ns := d.o.writes[c]
+	n := ns[len(ns)-1]
+	f := d.find(diag.CreditsLeft, n, "%s of rank %d holds %d when the program ends", c.name(), c.device, v)
+	f.Severity = diag.Warning
+	if len(f.Helps) == 0 {
+		f.Help("take back what was added, or the next call on this window starts with it")
+	}
+}
+
+// asData: cells are touched by nothing but notify, wait and reads.
+func (d *discipline) asData() {
+	for _, rk := range d.r.ranks {
+		for _, a := range rk.trace {
+			if a.kind != actAccess || !a.acc.write || a.ghost || a.acc.mem.kind != windowMemory {
+				continue
+			}
+			for _, c := range d.cells() {
+				if c.mem != a.acc.mem || c.device != a.acc.device {
+					continue
+				}
+				if _, hit := a.acc.overlaps(access{mem: c.mem, device: c.device, spans: []span{{c.off, c.off + 4}}}); hit {
+					d.cellStored(a, c)
+					break
+				}
+			}
+		}
+	}
+}
+
+func (d *discipline) cellStored(a *action, c cell) {
+	var user *action
+	for _, b := range d.o.all {
+		if b.kind != actCollective && b.cell == c {
+			user = b
+			break
+		}
+	}
+	if user.acc.view != a.acc.view {
+		d.find(diag.DataAndSignal, a, "rank %d writes data over %s, a signal cell in the same allocation", a.rank, c.name()).
+			Note(user.span(), "the cell is used here").
+			Note(c.mem.op.Span, "both windows are views of this allocation, from its first byte on").
+			Help("allocate a second buffer for the signals")
+		return
+	}
+	d.find(diag.CellAsData, a, "rank %d stores to the signal cell %s", a.rank, c.name()).
+		Note(user.span(), "the cell is used here").
+		Help("windows are zero when they are allocated; change a cell with pld.notify")
+}
+
+// hangs reports the waits at which ranks are stuck: lost, or part of a circle.
+func (d *discipline) hangs() {
+	for _, w := range d.r.stuck {
+		if w.kind == actCollective {
+			d.collectiveHang(w)
+			continue
+		}
+		d.hang(w)
+	}
+}
+
+func (d *discipline) collectiveHang(w *action) {
+	var missing []string
+	for _, dev := range w.domain.devices {
+		if w.meet.arrived[dev] == nil {
+			missing = append(missing, itoa(dev))
+		}
+	}
+	d.find(diag.CollectiveMismatch, w, "rank %d calls %s, which rank %s never calls", w.rank, w.op.Kind.Name, strings.Join(missing, ", "))
+}
+
+func (d *discipline) hang(w *action) {
+	have := w.cell.mem.cells[w.cell.device][w.cell.off]
+	how := ">="
+	if w.eq {
+		how = "=="
+	}
+	text := fmt.Sprintf("rank %d waits for ever for %s %s %d; it is %d", w.rank, w.cell.name(), how, w.value, have)
+	chain := d.blockers(w)
+	switch {
+	case d.blockOfSpmd(w) != nil:
+		n := d.blockOfSpmd(w)
+		d.find(diag.NotResident, w, "%s: block %d of rank %d would notify it, which starts only when block %d has ended", text, n.blk.idx, n.rank, w.blk.idx).
+			Note(n.span(), "it notifies here").
+			Help("wait in a kernel of its own after the blocks, or let every block need only blocks before it")
+	case len(chain) > 0:
+		f := d.find(diag.WaitCycle, w, "%s", text)
+		for _, b := range chain {
+			f.Note(b.wait.span(), "rank %d would notify it, but waits here for %s", b.wait.rank, b.wait.cell.name())
+		}
+		f.Timeline = d.o.lastSteps()
+	default:
+		f := d.find(diag.LostWait, w, "%s, and no rank notifies it any more", text)
+		if ns := d.o.writes[w.cell]; len(ns) > 0 {
+			d.noteWriters(f, ns, w)
+		} else {
+			d.noteNear(f, w)
+		}
+		f.Timeline = d.o.lastSteps()
+	}
+}
+
+type blocker struct {
+	wait   *action // where the rank that could notify is stuck
+	notify *action // what it would do next
+}
+
+// blockers are the stuck ranks that would notify w's cell if they went on.
+func (d *discipline) blockers(w *action) []blocker {
+	var out []blocker
+	for _, s := range d.r.stuck {
+		if s == w {
+			continue
+		}
+		for _, a := range d.r.ranks[s.rank].trace[s.pos:] {
+			if a.kind == actNotify && a.cell == w.cell && a.value > 0 {
+				out = append(out, blocker{s, a})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// blockOfSpmd is a notify for w that a later block of a pl.spmd loop would do, if w stands in one and
+// nothing but the order of blocks keeps it from coming.
+func (d *discipline) blockOfSpmd(w *action) *action {
+	if w.blk == nil {
+		return nil
+	}
+	for _, rk := range d.r.ranks {
+		for _, a := range rk.trace {
+			if a.kind == actNotify && a.ghost && a.cell == w.cell && a.blk != nil && a.blk.loop == w.blk.loop && a.blk.idx > w.blk.idx {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// noteNear points at notifies of other cells of the same window: the index may be wrong.
+func (d *discipline) noteNear(f *Finding, w *action) {
+	for _, a := range d.o.all {
+		if a.kind == actNotify && a.cell.mem == w.cell.mem && a.cell.device == w.cell.device {
+			f.Note(a.span(), "rank %d notifies %s instead", a.rank, a.cell.name())
+			return
+		}
+	}
+	f.Note(source.Span{}, "no notify of rank %d's %s happens at all", w.cell.device, w.cell.mem.name)
+}
+
+// lastSteps are the last synchronisations of every rank before a hang.
+func (o *order) lastSteps() []Event {
+	var out []*action
+	for _, rk := range o.r.ranks {
+		var part []*action
+		for _, a := range rk.trace {
+			if !a.ghost && (a.kind == actNotify || a.kind == actWait || a.kind == actCollective) {
+				part = append(part, a)
+			}
+		}
+		out = append(out, part[max(0, len(part)-6):]...)
+	}
+	slices.SortStableFunc(out, func(a, b *action) int { return a.seq - b.seq })
+	return o.events(out)
+}

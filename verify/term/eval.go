@@ -1,0 +1,135 @@
+package term
+
+import (
+	"math"
+)
+
+// folds evaluate operations whose arguments are numbers.
+var folds = map[string]func(x []float64) float64{
+	"div": func(x []float64) float64 { return x[0] / x[1] },
+	"abs": func(x []float64) float64 { return math.Abs(x[0]) }, "exp": func(x []float64) float64 { return math.Exp(x[0]) },
+	"log": func(x []float64) float64 { return math.Log(x[0]) }, "sqrt": func(x []float64) float64 { return math.Sqrt(x[0]) },
+	"rsqrt": func(x []float64) float64 { return 1 / math.Sqrt(x[0]) }, "sin": func(x []float64) float64 { return math.Sin(x[0]) },
+	"cos": func(x []float64) float64 { return math.Cos(x[0]) }, "tanh": func(x []float64) float64 { return math.Tanh(x[0]) },
+	"floordiv": func(x []float64) float64 { return math.Floor(x[0] / x[1]) },
+	"mod":      func(x []float64) float64 { return x[0] - x[1]*math.Floor(x[0]/x[1]) },
+	"trunc":    func(x []float64) float64 { return math.Trunc(x[0]) }, "floor": func(x []float64) float64 { return math.Floor(x[0]) },
+	"ceil": func(x []float64) float64 { return math.Ceil(x[0]) }, "rint": func(x []float64) float64 { return math.RoundToEven(x[0]) },
+	"round":  func(x []float64) float64 { return math.Round(x[0]) },
+	"cmp.EQ": func(x []float64) float64 { return truth(x[0] == x[1]) }, "cmp.NE": func(x []float64) float64 { return truth(x[0] != x[1]) },
+	"cmp.LT": func(x []float64) float64 { return truth(x[0] < x[1]) }, "cmp.LE": func(x []float64) float64 { return truth(x[0] <= x[1]) },
+	"cmp.GT": func(x []float64) float64 { return truth(x[0] > x[1]) }, "cmp.GE": func(x []float64) float64 { return truth(x[0] >= x[1]) },
+	"and": func(x []float64) float64 { return truth(x[0] != 0 && x[1] != 0) }, "or": func(x []float64) float64 { return truth(x[0] != 0 || x[1] != 0) },
+	"logical_not": func(x []float64) float64 { return truth(x[0] == 0) },
+	"sel": func(x []float64) float64 {
+		if x[0] != 0 {
+			return x[1]
+		}
+		return x[2]
+	},
+	"bitand": func(x []float64) float64 { return float64(int64(x[0]) & int64(x[1])) },
+	"bitor":  func(x []float64) float64 { return float64(int64(x[0]) | int64(x[1])) },
+	"bitxor": func(x []float64) float64 { return float64(int64(x[0]) ^ int64(x[1])) },
+	"shl":    func(x []float64) float64 { return float64(int64(x[0]) << uint(x[1])) },
+	"shr":    func(x []float64) float64 { return float64(int64(x[0]) >> uint(x[1])) },
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Values computes terms for one random choice of the inputs, each in (0.5, 2): away from the poles
+// and the cancellations that would hide or invent differences.
+type Values struct {
+	s    *Space
+	at   map[T]float64
+	salt uint64
+}
+
+// NewValues chooses inputs; equal salts choose alike.
+func NewValues(s *Space, salt uint64) *Values { return &Values{s: s, at: map[T]float64{}, salt: salt} }
+
+// Of is the number that t is for these inputs; false where an operation has no numbers.
+func (v *Values) Of(t T) (float64, bool) {
+	if x, ok := v.at[t]; ok {
+		return x, true
+	}
+	x, ok := v.compute(&v.s.nodes[t])
+	if ok {
+		v.at[t] = x
+	}
+	return x, ok
+}
+
+func (v *Values) compute(n *node) (float64, bool) {
+	switch n.op {
+	case "":
+		return n.k, true
+	case "leaf":
+		return v.input(n.leaf, uint64(n.k)), true
+	}
+	xs := make([]float64, len(n.args))
+	for i, a := range n.args {
+		x, ok := v.Of(a)
+		if !ok {
+			return 0, false
+		}
+		xs[i] = x
+	}
+	x := xs[0]
+	switch n.op {
+	case "sum":
+		x = n.k
+		for i := range xs {
+			x += n.coefs[i] * xs[i]
+		}
+	case "mul":
+		for _, y := range xs[1:] {
+			x *= y
+		}
+	case "max":
+		for _, y := range xs[1:] {
+			x = max(x, y)
+		}
+	case "min":
+		for _, y := range xs[1:] {
+			x = min(x, y)
+		}
+	default:
+		f := folds[n.op]
+		if f == nil {
+			return 0, false
+		}
+		x = f(xs)
+	}
+	return x, true
+}
+
+// input is a number in (0.5, 2) made from the leaf's name by an FNV hash.
+func (v *Values) input(name string, i uint64) float64 {
+	h := uint64(14695981039346656037) ^ v.salt*0x9e3779b97f4a7c15
+	for _, c := range []byte(name) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h = (h ^ i) * 1099511628211
+	h ^= h >> 29
+	h *= 0xbf58476d1ce4e5b9
+	h ^= h >> 32
+	return 0.5 + 1.5*float64(h>>11)/float64(1<<53)
+}
+
+// Close compares two terms for these inputs. Terms that have no numbers are not close.
+func (v *Values) Close(a, b T) (equal, known bool) {
+	x, okX := v.Of(a)
+	y, okY := v.Of(b)
+	if !okX || !okY {
+		return false, false
+	}
+	if x == y || math.IsNaN(x) && math.IsNaN(y) {
+		return true, true
+	}
+	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y), 1), true
+}

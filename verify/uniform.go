@@ -1,0 +1,390 @@
+package verify
+
+import (
+	"fmt"
+
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+)
+
+// uniformLayer proves that all ranks call the same collectives in the same order: no collective may
+// stand under a branch or in a loop that depends on the rank. Where both arms of a branch call the same
+// ones, nothing depends on it. It knows nothing of rank counts: what it proves holds for all.
+type uniformLayer struct{}
+
+func (uniformLayer) Name() string { return "uniform" }
+
+func (uniformLayer) Check(p *Program, s Scope) Verdict {
+	fs, unsure := Uniformity(p.Source)
+	v := Verdict{Findings: fs}
+	r := p.run(s, false)
+	for _, f := range r.faults {
+		if f.Code == diag.CollectiveMismatch {
+			f.Layer = "uniform"
+			v.Findings = append(v.Findings, f)
+		}
+	}
+	for i := range v.Findings {
+		v.Findings[i].Scope = s
+	}
+	if len(v.Findings) == 0 && len(r.stuck) > 0 {
+		d := &discipline{o: r.order(), r: r}
+		for _, w := range r.stuck {
+			if w.kind == actCollective {
+				d.collectiveHang(w)
+			}
+		}
+		v.Findings = d.findings
+	}
+	switch {
+	case len(v.Findings) > 0:
+		v.Status = Counterexample
+	case unsure != "":
+		v.Reason = unsure
+	default:
+		v.Status = Proved
+	}
+	return v
+}
+
+// Uniformity reports the collectives of a module, in kernels and what they call, that only some ranks
+// may reach; unsure says why others could not be decided. It looks at no rank count and takes
+// microseconds.
+func Uniformity(m *ir.Module) (findings []Finding, unsure string) {
+	u := &uniformity{sums: map[*ir.Func]*summary{}, seen: map[*ir.Op]bool{}}
+	for _, f := range m.Funcs {
+		if f.Kind == ir.Host {
+			u.dispatches(f)
+		}
+	}
+	for _, f := range m.Funcs {
+		if f.Kind == ir.Chip || f.Kind == ir.InCore {
+			u.function(f)
+		}
+	}
+	return u.findings, u.unsure
+}
+
+// taint says what a value may depend on.
+type taint uint8
+
+const (
+	onRank taint = 1 << iota // the rank's number
+	onData                   // the content of memory
+)
+
+// reason is a taint and where it comes from.
+type reason struct {
+	t  taint
+	at source.Span
+}
+
+func (a reason) or(b reason) reason {
+	switch {
+	case a.t&onRank == 0 && b.t&onRank != 0, a.t == 0:
+		return reason{a.t | b.t, b.at}
+	}
+	return reason{a.t | b.t, a.at}
+}
+
+type summary struct {
+	collective string // the first collective that a call reaches; "": none
+	at         source.Span
+	list       string // all of them, in order
+}
+
+type uniformity struct {
+	sums     map[*ir.Func]*summary
+	params   map[*ir.Value]reason // scalar parameters, over all calls
+	vals     map[*ir.Value]reason
+	findings []Finding
+	seen     map[*ir.Op]bool
+	unsure   string
+}
+
+// dispatches: a scalar argument that differs between ranks makes the parameter depend on the rank.
+func (u *uniformity) dispatches(f *ir.Func) {
+	u.vals = map[*ir.Value]reason{}
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind != ir.Call || op.Val("device") == nil {
+			return
+		}
+		dev := op.Val("device")
+		for i, a := range op.Vals("args") {
+			if isScalar(a.Type) && !a.IsConst() && dependsOn(a, dev, 0) {
+				u.param(op.Callee().Params()[i], reason{onRank, op.Span})
+			}
+		}
+	})
+}
+
+// dependsOn reports whether v is computed from w.
+func dependsOn(v, w *ir.Value, depth int) bool {
+	if v == w {
+		return true
+	}
+	if v.Def == nil || depth > 20 {
+		return false
+	}
+	for _, o := range v.Def.Operands() {
+		if dependsOn(o, w, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *uniformity) param(p *ir.Value, r reason) {
+	if u.params == nil {
+		u.params = map[*ir.Value]reason{}
+	}
+	u.params[p] = u.params[p].or(r)
+}
+
+func (u *uniformity) function(f *ir.Func) {
+	// Twice: arguments of calls taint parameters of functions that may have been walked already.
+	for range 2 {
+		u.vals = map[*ir.Value]reason{}
+		for p, r := range u.params {
+			u.vals[p] = r
+		}
+		u.block(f.Body, reason{})
+	}
+}
+
+// block walks ops under a condition that depends on ctl.
+func (u *uniformity) block(b *ir.Block, ctl reason) {
+	for _, op := range b.Ops {
+		u.op(op, ctl)
+	}
+}
+
+func (u *uniformity) op(op *ir.Op, ctl reason) {
+	switch op.Kind {
+	case ir.If:
+		u.branch(op, ctl)
+	case ir.For:
+		r := u.of(op.Val("start")).or(u.of(op.Val("stop"))).or(u.of(op.Val("step")))
+		u.vals[op.Regions[0].Args[0]] = r
+		u.carried(op, op.Regions[0].Args[1:], ctl.or(r), r)
+	case ir.While:
+		u.carried(op, op.Regions[0].Args, ctl.or(u.condition(op)), u.condition(op))
+	case ir.Call:
+		u.call(op, ctl)
+	case ir.Rank:
+		u.vals[op.Result()] = reason{onRank, op.Span}
+	case ir.Read:
+		r := reason{onData, op.Span}
+		for _, v := range op.Operands() {
+			r = r.or(u.of(v))
+		}
+		u.vals[op.Result()] = r
+	default:
+		if op.Kind.Composite {
+			u.reached(op, op.Kind.Name, op.Span, ctl)
+		}
+		u.compute(op)
+		for _, r := range op.Regions {
+			u.block(r, ctl)
+		}
+	}
+}
+
+func (u *uniformity) of(v *ir.Value) reason {
+	if v == nil || v.IsConst() {
+		return reason{}
+	}
+	if _, ok := v.Type.(*ir.Tile); ok {
+		return reason{onData, source.Span{}}
+	}
+	return u.vals[v]
+}
+
+// compute joins the taints of the operands.
+func (u *uniformity) compute(op *ir.Op) {
+	var r reason
+	for _, v := range op.Operands() {
+		if _, mem := v.Type.(*ir.Tensor); !mem {
+			r = r.or(u.of(v))
+		}
+	}
+	for _, v := range op.Results {
+		u.vals[v] = r
+	}
+}
+
+// carried runs a loop's body until the taints of what it carries stand still.
+func (u *uniformity) carried(op *ir.Op, args []*ir.Value, ctl, trip reason) {
+	body := op.Regions[0]
+	for i, v := range op.Vals("init_values") {
+		u.vals[args[i]] = u.vals[args[i]].or(u.of(v))
+	}
+	for range 3 {
+		u.block(body, ctl)
+		if t := body.Terminator(); t != nil {
+			for i, v := range t.Vals("values") {
+				u.vals[args[i]] = u.vals[args[i]].or(u.of(v))
+			}
+		}
+	}
+	for i, v := range op.Results {
+		u.vals[v] = u.vals[args[i]].or(trip)
+	}
+}
+
+// condition is the taint of a while loop's condition, after a look at its body.
+func (u *uniformity) condition(op *ir.Op) reason {
+	body := op.Regions[0]
+	for i, v := range op.Vals("init_values") {
+		u.vals[body.Args[i]] = u.vals[body.Args[i]].or(u.of(v))
+	}
+	var r reason
+	for range 2 {
+		for _, o := range body.Ops {
+			if o.Kind == ir.Cond {
+				r = r.or(u.of(o.Val("cond")))
+			} else if len(o.Regions) == 0 && o.Kind != ir.Call && !o.Kind.Composite {
+				u.op(o, reason{})
+			}
+		}
+		if t := body.Terminator(); t != nil {
+			for i, v := range t.Vals("values") {
+				u.vals[body.Args[i]] = u.vals[body.Args[i]].or(u.of(v))
+			}
+		}
+	}
+	return r
+}
+
+func (u *uniformity) branch(op *ir.Op, ctl reason) {
+	r := u.of(op.Val("cond"))
+	inner := ctl.or(r)
+	if u.sameArms(op) {
+		inner = ctl
+	}
+	for _, b := range op.Regions {
+		u.block(b, inner)
+	}
+	for i, v := range op.Results {
+		u.vals[v] = r
+		for _, b := range op.Regions {
+			if t := b.Terminator(); t != nil {
+				u.vals[v] = u.vals[v].or(u.of(t.Vals("values")[i]))
+			}
+		}
+	}
+}
+
+// sameArms reports whether both arms call the same collectives, not in loops.
+func (u *uniformity) sameArms(op *ir.Op) bool {
+	if len(op.Regions) < 2 {
+		return false
+	}
+	a, b := u.listOf(op.Regions[0]), u.listOf(op.Regions[1])
+	return a == b && a != ""
+}
+
+// listOf names the collectives of a block in order; "" if there are none.
+func (u *uniformity) listOf(b *ir.Block) string {
+	list := ""
+	for _, op := range b.Ops {
+		switch {
+		case op.Kind.Composite:
+			list += op.Kind.Name
+			for _, v := range op.Operands() {
+				list += fmt.Sprintf(" %p", v)
+			}
+			list += ";"
+		case op.Kind == ir.Call:
+			list += u.summary(op.Callee()).list
+		case op.Kind == ir.If && u.sameArms(op):
+			list += u.listOf(op.Regions[0])
+		default:
+			for _, r := range op.Regions {
+				if l := u.listOf(r); l != "" {
+					list += fmt.Sprintf("%p{%s}", op, l)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// call follows scalars into the callee and looks for collectives there.
+func (u *uniformity) call(op *ir.Op, ctl reason) {
+	f := op.Callee()
+	for i, a := range op.Vals("args") {
+		if r := u.of(a); isScalar(a.Type) && r.t != 0 {
+			u.param(f.Params()[i], r)
+		}
+	}
+	if s := u.summary(f); s.collective != "" {
+		u.reached(op, s.collective, s.at, ctl)
+	}
+	if f.Kind == ir.Inline {
+		u.function2(f)
+	}
+	u.compute(op)
+	if f.Kind == ir.Inline {
+		if t := f.Body.Terminator(); t != nil {
+			var r reason
+			for _, v := range t.Vals("values") {
+				r = r.or(u.of(v))
+			}
+			for _, v := range op.Results {
+				u.vals[v] = u.vals[v].or(r)
+			}
+		}
+	}
+}
+
+// function2 walks an inline callee in place: its values are its own.
+func (u *uniformity) function2(f *ir.Func) {
+	for p, r := range u.params {
+		if p.Owner == f.Body {
+			u.vals[p] = r
+		}
+	}
+	u.block(f.Body, reason{})
+}
+
+func (u *uniformity) summary(f *ir.Func) *summary {
+	if s := u.sums[f]; s != nil {
+		return s
+	}
+	s := &summary{}
+	u.sums[f] = s
+	f.Body.Walk(func(op *ir.Op) {
+		if s.collective != "" {
+			return
+		}
+		if op.Kind.Composite {
+			s.collective, s.at = op.Kind.Name, op.Span
+		} else if op.Kind == ir.Call {
+			if in := u.summary(op.Callee()); in.collective != "" {
+				s.collective, s.at = in.collective, in.at
+			}
+		}
+	})
+	s.list = u.listOf(f.Body)
+	return s
+}
+
+// reached: a collective is called under ctl.
+func (u *uniformity) reached(op *ir.Op, name string, at source.Span, ctl reason) {
+	switch {
+	case u.seen[op]:
+	case ctl.t&onRank != 0:
+		u.seen[op] = true
+		d := diag.New(diag.RankDependent, op.Span, "%s is called only where a condition on the rank holds", name)
+		if at != op.Span {
+			d.Note(at, "the collective is called here")
+		}
+		d.Note(ctl.at, "the condition depends on the rank from here")
+		d.Help("call it on every rank, and let the branch decide only what is computed")
+		u.findings = append(u.findings, Finding{Diagnostic: d, Layer: "uniform"})
+	case ctl.t&onData != 0 && u.unsure == "":
+		u.unsure = fmt.Sprintf("whether all ranks call %s depends on data (%s)", name, op.Span)
+	}
+}

@@ -1,0 +1,324 @@
+package verify
+
+import (
+	"ptoc/ir"
+	"ptoc/runtime/interp"
+	"ptoc/verify/term"
+)
+
+// value is a run-time value of the executor.
+type value struct {
+	known bool // integers and BOOLs: i is the value; floats are always terms
+	i     int64
+	t     term.T
+	why   *ir.Op // an unknown integer: the op that made it so
+	tile  *tile
+	mem   *view
+	arr   []value
+	dom   *domainRef
+	buf   *memory
+}
+
+// tile is an array of elements; data is nil where only shapes are followed.
+type tile struct {
+	dims, cap []int64
+	data      []term.T
+}
+
+// view is a rectangle of memory of one device.
+type view struct {
+	mem     *memory
+	device  int   // whose copy; -1: whoever looks
+	off     int64 // elements
+	dims    []int64
+	strides []int64
+	dt      ir.DType
+	through *ir.Op // the pld.window that made it
+	dom     *domainRef
+}
+
+// domainRef finds a window's domain when a kernel asks: by then all dispatches are known.
+type domainRef struct {
+	mem *memory
+}
+
+func number(i int64) value { return value{known: true, i: i} }
+
+func truth(b bool) value {
+	if b {
+		return number(1)
+	}
+	return number(0)
+}
+
+// frame is one activation of a function.
+type frame struct {
+	f          *ir.Func
+	vals       []value
+	syms       map[string]int64
+	rk         *rankState // nil: the host, or a golden function
+	blk, nblks int64
+	rets       []value
+	golden     bool
+	counts     map[*ir.Op]int // host: how often an allocation was reached
+}
+
+func (r *run) frame(f *ir.Func, args []value, syms map[string]int64, rk *rankState) *frame {
+	fr := &frame{f: f, vals: make([]value, r.slotsOf(f)), syms: map[string]int64{}, rk: rk, nblks: 1}
+	for k, v := range syms {
+		fr.syms[k] = v
+	}
+	r.bind(fr, args)
+	for i, p := range f.Params() {
+		fr.vals[p.ID] = args[i]
+	}
+	return fr
+}
+
+func (r *run) slotsOf(f *ir.Func) int {
+	if n := r.slots[f]; n > 0 {
+		return n
+	}
+	n := 0
+	see := func(vs []*ir.Value) {
+		for _, v := range vs {
+			n = max(n, v.ID)
+		}
+	}
+	f.Body.Walk(func(op *ir.Op) {
+		see(op.Results)
+		for _, b := range op.Regions {
+			see(b.Args)
+		}
+	})
+	see(f.Params())
+	r.slots[f] = n + 1
+	return n + 1
+}
+
+// bind gives f's symbols the extents of the arguments; what no argument gives keeps the caller's value.
+func (r *run) bind(fr *frame, args []value) {
+	bound := map[string]bool{}
+	for i, p := range fr.f.Params() {
+		var got []int64
+		switch {
+		case args[i].mem != nil:
+			got = args[i].mem.dims
+		case args[i].tile != nil:
+			got = args[i].tile.dims
+		}
+		for j, want := range ir.ShapeOf(p.Type) {
+			if j >= len(got) {
+				continue
+			}
+			for _, s := range want.Syms() {
+				if bound[s] {
+					continue
+				}
+				coef, rest, ok := want.Linear(s)
+				if !ok {
+					continue
+				}
+				if k, err := rest.Eval(fr.env()); err == nil {
+					fr.syms[s], bound[s] = ir.FloorDiv(got[j]-k, coef), true
+				}
+				break
+			}
+		}
+	}
+}
+
+// env gives dims their values: symbols and run-time integers.
+func (fr *frame) env() func(ir.Atom) (int64, bool) {
+	return func(a ir.Atom) (int64, bool) {
+		if a.Op == ir.AtomSym {
+			v, ok := fr.syms[a.Sym]
+			return v, ok
+		}
+		v := fr.vals[a.Val.ID]
+		return v.i, v.known
+	}
+}
+
+// get reads any value.
+func (r *run) get(fr *frame, v *ir.Value) value {
+	if !v.IsConst() {
+		return fr.vals[v.ID]
+	}
+	switch dt := ir.DTypeOf(v.Type); {
+	case dt == ir.BOOL:
+		return truth(v.Const.B)
+	case dt.IsInt():
+		n, err := v.Const.Dim.Eval(fr.env())
+		if err != nil {
+			r.abandon(fr.f.Span, "%v", err)
+		}
+		return number(n)
+	}
+	return value{t: r.space.Const(v.Const.F)}
+}
+
+// need is an integer that the run cannot go on without.
+func (r *run) need(fr *frame, op *ir.Op, v *ir.Value, what string) int64 {
+	x := r.get(fr, v)
+	if !x.known {
+		at := op.Span
+		if x.why != nil {
+			at = x.why.Span
+		}
+		r.abandon(at, "%s depends on data", what)
+	}
+	return x.i
+}
+
+func (r *run) ints(fr *frame, op *ir.Op, param string) []int64 {
+	vs := op.Vals(param)
+	out := make([]int64, len(vs))
+	for i, v := range vs {
+		out[i] = r.need(fr, op, v, "an offset or extent of "+op.Kind.Name)
+	}
+	return out
+}
+
+// term is a scalar as an element.
+func (r *run) term(v value) term.T {
+	if v.known {
+		return r.space.Const(float64(v.i))
+	}
+	return v.t
+}
+
+// scalar makes a value of dtype dt from an element.
+func (r *run) scalar(t term.T, dt ir.DType, op *ir.Op) value {
+	if !dt.IsFloat() {
+		if k, ok := r.space.IsConst(t); ok && r.values {
+			return number(int64(k))
+		}
+		return value{t: t, why: op}
+	}
+	return value{t: t}
+}
+
+// scalarOp is an elementwise op on scalars.
+func (r *run) scalarOp(fr *frame, op *ir.Op) {
+	args := op.Operands()
+	vals := make([]value, len(args))
+	allKnown := true
+	for i, v := range args {
+		vals[i] = r.get(fr, v)
+		allKnown = allKnown && vals[i].known
+	}
+	res := op.Result()
+	dt := ir.DTypeOf(res.Type)
+	if allKnown && !dt.IsFloat() {
+		fr.vals[res.ID] = number(interp.WrapInt(dt, r.integer(op, vals)))
+		return
+	}
+	if op.Kind == ir.Select && vals[0].known {
+		fr.vals[res.ID] = vals[2-min(vals[0].i, 1)]
+		return
+	}
+	ts := make([]term.T, len(vals))
+	for i, v := range vals {
+		ts[i] = r.term(v)
+	}
+	out := r.scalar(r.space.Apply(elementOp(op), ts...), dt, op)
+	for _, v := range vals {
+		if !out.known && v.why != nil {
+			out.why = v.why
+		}
+	}
+	fr.vals[res.ID] = out
+}
+
+// integer computes an op on known integers.
+func (r *run) integer(op *ir.Op, v []value) int64 {
+	switch op.Kind {
+	case ir.Cmp:
+		if interp.CompareInts[op.Enum("cmp_type").Value](v[0].i, v[1].i) {
+			return 1
+		}
+		return 0
+	case ir.Select:
+		return v[2-min(v[0].i, 1)].i
+	case ir.Cast:
+		return v[0].i
+	}
+	name := op.Kind.Scalar
+	if len(v) == 1 {
+		return interp.IntUnary[name](v[0].i)
+	}
+	if interp.Divides(name) && v[1].i == 0 {
+		r.abandon(op.Span, "a division by zero")
+	}
+	if interp.Shifts(name) && (v[1].i < 0 || v[1].i > 63) {
+		r.abandon(op.Span, "a shift by %d", v[1].i)
+	}
+	return interp.IntBinary[name](v[0].i, v[1].i)
+}
+
+// elementOp is the name of an elementwise op for package term.
+func elementOp(op *ir.Op) string {
+	switch op.Kind {
+	case ir.Cmp:
+		return "cmp." + ir.CmpType.Values[op.Enum("cmp_type").Value]
+	case ir.Cast:
+		to, from := op.DTypeAttr("target_type"), ir.DTypeOf(op.Val("x").Type)
+		if from.IsFloat() && !to.IsFloat() {
+			if mode := ir.RoundMode.Values[op.Enum("mode").Value]; mode != "none" {
+				return mode
+			}
+			return "trunc"
+		}
+		return "id"
+	}
+	return op.Kind.Scalar
+}
+
+func product(dims []int64) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+func rowMajor(dims []int64) []int64 {
+	s := make([]int64, len(dims))
+	n := int64(1)
+	for i := len(dims) - 1; i >= 0; i-- {
+		s[i] = n
+		n *= dims[i]
+	}
+	return s
+}
+
+// each calls fn with the index of every element of a box in row-major order, as a dot product with
+// each of the strides.
+func each(dims []int64, strides [][]int64, fn func(at []int64)) {
+	if product(dims) == 0 {
+		return
+	}
+	idx := make([]int64, len(dims))
+	at := make([]int64, len(strides))
+	for {
+		fn(at)
+		d := len(dims) - 1
+		for ; d >= 0; d-- {
+			idx[d]++
+			for k, s := range strides {
+				at[k] += s[d]
+			}
+			if idx[d] < dims[d] {
+				break
+			}
+			for k, s := range strides {
+				at[k] -= s[d] * dims[d]
+			}
+			idx[d] = 0
+		}
+		if d < 0 {
+			return
+		}
+	}
+}
