@@ -144,7 +144,7 @@ func (c *checker) checkBody(in *instance, b *bindings) {
 	c.busy = append(c.busy, d)
 	defer func() { c.busy = c.busy[:len(c.busy)-1] }()
 	if d.flow == nil {
-		d.body = desugar(d.node.Body.Stmts, c.list)
+		d.body = desugar(d.node.Body.Stmts, d.kind == ir.Inline || d.kind == ir.Golden, c.list)
 		d.flow = liveness(d.body)
 	}
 	f.flow = d.flow

@@ -19,8 +19,11 @@ import (
 // (or the function), $brk1 leaves the loop, $done1 says that the loop was left by return. Assigning a
 // flag costs nothing: flags that nobody reads are never carried. The checker adds "not $brk" to the
 // condition of a loop whose body sets one (breakFlag).
-func desugar(stmts []syntax.Stmt, list *diag.List) []syntax.Stmt {
-	d := &desugarer{list: list}
+//
+// values says that returns hand on values: then what follows a branch that returns on some paths only
+// is repeated in both arms.
+func desugar(stmts []syntax.Stmt, values bool, list *diag.List) []syntax.Stmt {
+	d := &desugarer{list: list, values: values}
 	d.plain = onlyLastReturn(stmts)
 	top := d.enter()
 	top.function = true
@@ -38,6 +41,7 @@ const retName = "$ret"
 
 type desugarer struct {
 	list    *diag.List
+	values  bool
 	n       int
 	plain   bool        // the only return is the last statement: leave it alone
 	valueAt source.Span // a return with a value that was rewritten
@@ -155,31 +159,35 @@ func assignFlag(name string, v bool, at source.Span) syntax.Stmt {
 func (d *desugarer) branch(s *syntax.If, rest []syntax.Stmt, l *level) (out []syntax.Stmt, may, always, taken bool) {
 	then, tMay, tAlways := d.seq(s.Body.Stmts, l)
 	els, eMay, eAlways := d.seq(elseOf(s), l)
-	joined := func() syntax.Stmt {
+	joined := func() []syntax.Stmt {
 		n := &syntax.If{At: s.At, Cond: s.Cond, Body: syntax.Block{At: s.Body.At, Stmts: then}}
 		if len(els) > 0 {
 			n.Else = &syntax.Block{At: els[0].Span(), Stmts: els}
 		}
-		return n
+		return []syntax.Stmt{n}
 	}
 	switch {
 	case !tMay && !eMay:
-		return []syntax.Stmt{joined()}, false, false, false
+		return joined(), false, false, false
 	case tAlways && eAlways:
 		d.unreachable(rest)
-		return []syntax.Stmt{joined()}, true, true, true
-	case tAlways && !eMay:
-		more, _, rAlways := d.seq(rest, l)
-		els = append(els, more...)
-		return []syntax.Stmt{joined()}, true, rAlways, true
-	case eAlways && !tMay:
-		more, _, rAlways := d.seq(rest, l)
-		then = append(then, more...)
-		return []syntax.Stmt{joined()}, true, rAlways, true
+		return joined(), true, true, true
+	case tAlways:
+		els, _, always = d.seq(concat(elseOf(s), rest), l)
+		return joined(), true, always, true
+	case eAlways:
+		then, _, always = d.seq(concat(s.Body.Stmts, rest), l)
+		return joined(), true, always, true
+	case l.function && d.values && len(rest) <= 32: // a value needs a path of its own
+		then, _, tAlways = d.seq(concat(s.Body.Stmts, rest), l)
+		els, _, eAlways = d.seq(concat(elseOf(s), rest), l)
+		return joined(), true, tAlways && eAlways, true
 	}
 	guard, gAlways := d.guard(rest, l, s.At)
-	return append([]syntax.Stmt{joined()}, guard...), true, gAlways, true
+	return append(joined(), guard...), true, gAlways, true
 }
+
+func concat(a, b []syntax.Stmt) []syntax.Stmt { return append(append([]syntax.Stmt(nil), a...), b...) }
 
 // guard runs rest only if the level has not been left.
 func (d *desugarer) guard(rest []syntax.Stmt, l *level, at source.Span) (out []syntax.Stmt, always bool) {

@@ -93,6 +93,9 @@ func (f *flow) stmt(s syntax.Stmt, live names) names {
 func (f *flow) loop(s syntax.Stmt, body []syntax.Stmt, live names, enter func(names)) names {
 	f.note(f.after, s, live)
 	head := live.clone()
+	if brk := breakFlag(body); brk != "" {
+		head[brk] = true // the loop's condition reads it
+	}
 	for {
 		in := f.block(body, head.clone())
 		enter(in)

@@ -421,6 +421,12 @@ func (f *fn) fit(val *ir.Value, b *box, dt ir.DType, tAt, at source.Span) *ir.Va
 		}
 	}
 	dims := ir.ShapeOf(val.Type)
+	if len(dims) > len(b.extents) {
+		cut := dims[len(dims)-len(b.extents):]
+		if ir.Product(dims[:len(dims)-len(b.extents)]).Is(1) && mayEqual(cut, b.extents) {
+			return f.reshapeTo(val, cut, tAt)
+		}
+	}
 	lead := b.points
 	for i, p := range b.point {
 		if p && i >= b.points {
