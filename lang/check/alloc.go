@@ -15,8 +15,7 @@ func (f *fn) allocation(s *syntax.Assign) bool {
 	}
 	name, simple := s.Targets[0].(*syntax.Name)
 	if !simple || len(s.Targets) != 1 {
-		f.errorf(diag.BadAlloc, call.At, "%s must appear as the right side of a simple assignment", syntax.Dotted(call.Fn)).
-			Help("write buf = %s(...)", syntax.Dotted(call.Fn))
+		f.strayAlloc(call)
 		f.poison(assignedNames(s))
 		return true
 	}
@@ -25,31 +24,37 @@ func (f *fn) allocation(s *syntax.Assign) bool {
 		f.poison([]string{name.Text})
 		return true
 	}
-	if keyword(call, "domain") == nil && f.f != nil {
+	k, sp := ir.Lookup(f.allocPath(call))
+	v := f.opCall(opName{k, sp, syntax.Dotted(call.Fn)}, call)
+	if !isBad(v) && keyword(call, "domain") == nil {
 		if old, ok := f.allocs[name.Text]; ok && old != name.At {
 			f.errorf(diag.BadAlloc, name.At, "a window buffer called %s is already declared", name.Text).
 				Note(old, "declared here").Help("use another name: allocations are known by name in the whole program")
-			f.poison([]string{name.Text})
-			return true
+			v = bad{}
+		} else {
+			f.allocs[name.Text] = name.At
 		}
-		f.allocs[name.Text] = name.At
 	}
-	k, sp := ir.Lookup(syntaxPath(f, call))
-	f.bindName(name, f.opCall(opName{k, sp, syntax.Dotted(call.Fn)}, call))
+	f.bindName(name, v)
 	return true
 }
 
-func syntaxPath(f *fn, call *syntax.Call) string {
+// strayAlloc is an allocation inside an expression.
+func (f *fn) strayAlloc(call *syntax.Call) value {
+	if f.legal(ir.AllocWindow, "", call.At) {
+		f.errorf(diag.BadAlloc, call.At, "%s must appear as the right side of a simple assignment", syntax.Dotted(call.Fn)).
+			Help("write buf = %s(...)", syntax.Dotted(call.Fn))
+	}
+	return bad{}
+}
+
+func (f *fn) allocPath(call *syntax.Call) string {
 	p, _ := f.pathOf(call.Fn)
 	return p
 }
 
 func (f *fn) isAlloc(call *syntax.Call) bool {
-	p, ok := f.pathOf(call.Fn)
-	if !ok {
-		return false
-	}
-	k, _ := ir.Lookup(p)
+	k, _ := ir.Lookup(f.allocPath(call))
 	return k == ir.AllocWindow
 }
 

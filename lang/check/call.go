@@ -19,6 +19,9 @@ func (f *fn) call(x *syntax.Call) value {
 			f.errorf(diag.NotConstant, x.At, "%s cannot be computed outside a function", v.name)
 			return bad{}
 		}
+		if v.kind == ir.AllocWindow {
+			return f.strayAlloc(x)
+		}
 		return f.opCall(v, x)
 	case special:
 		if fn := specials[string(v)]; fn != nil {

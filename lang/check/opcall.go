@@ -442,5 +442,10 @@ func (c *opCall) rules() bool {
 			Help("write %s([...], dtype=pl.FP32), or give one number of bytes", c.name)
 		return false
 	}
+	if n, ok := c.op.Val("peer").ConstInt(); ok && n < 0 {
+		// A warning: what passes make of a branch that is never taken reads back.
+		c.list.Warnf(diag.BadWindow, c.spans.at("peer", -1), "%s peer must not be negative, got %d", c.name, n).
+			Help("ranks count from 0; the one before me is (me - 1 + n) %% n")
+	}
 	return true
 }
