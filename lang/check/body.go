@@ -148,10 +148,13 @@ func (c *checker) checkBody(in *instance, b *bindings) {
 		d.flow = liveness(d.body)
 	}
 	f.flow = d.flow
+	before := c.list.Len()
 	f.block(d.body)
 	f.noYield()
 	f.setArena()
-	f.outputs()
+	if c.list.Len() == before { // else the write may be what failed
+		f.outputs()
+	}
 }
 
 func (c *checker) uniqueFunc(name string) string {
@@ -170,13 +173,7 @@ func (c *checker) uniqueFunc(name string) string {
 // signature adds the parameters.
 func (f *fn) signature(d *decl, b *bindings) bool {
 	ok := true
-	seen := map[string]bool{}
 	for _, p := range d.params {
-		if seen[p.name] {
-			f.errorf(diag.Redefined, p.node.Name.At, "%s has two parameters called %s", d.node.Name.Text, p.name)
-			return false
-		}
-		seen[p.name] = true
 		if b != nil && p.annot.konst != "" {
 			continue
 		}
@@ -272,7 +269,7 @@ func (f *fn) outputs() {
 		if r, ok := f.rebound[p.Name]; ok {
 			f.errorf(diag.OutputNotWritten, r.at, "this makes %s a name for %s; the output is never written", p.Name, r.what).
 				Help("to write it: %s[:] = ..., or pl.store(..., [0, ...], %s)", p.Name, p.Name)
-		} else if f.f.Kind != ir.Inline && !f.list.HasErrors() {
+		} else if f.f.Kind != ir.Inline {
 			f.list.Warnf(diag.OutputNotWritten, f.in.decl.param(p.Name), "output %s is never written", p.Name)
 		}
 	}

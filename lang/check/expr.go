@@ -112,6 +112,8 @@ func (f *fn) undefined(x *syntax.Name) {
 	d := f.errorf(diag.UndefinedName, x.At, "%s is not defined", x.Text)
 	if near := diag.Nearest(x.Text, append(f.env.all(), "range", "min", "max")); near != "" && !strings.HasPrefix(near, "$") {
 		d.Help("did you mean %s?", near).Fix(x.At, near, "write %s", near)
+	} else if f.unit.lenient {
+		d.Help("in Python files only constants and functions with a kernel decorator are read")
 	}
 	f.env.set(x.Text, bad{}, x.At)
 }

@@ -35,7 +35,7 @@ var nameRows = []Row{
 		"Tensors and tiles have `shape` and `dtype`. Ops are functions, not methods.",
 		"@pl.jit.incore\ndef f(x: pl.Tensor[[1, 4], pl.FP32]):\n    n = x.size  # ERROR \"has no attribute size\"\n"},
 	{Redefined, "defined twice",
-		"Two functions, or two parameters of one function, have the same name.",
+		"Two functions have the same name.",
 		"@pl.jit.incore\ndef f():\n    pass\n@pl.jit.incore\ndef f():  # ERROR \"f is defined twice\"\n    pass\n"},
 	{MaybeUndefined, "not defined on every path",
 		"A name is used where some way to reach that place does not define it, or defines it as something else.",
