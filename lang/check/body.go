@@ -67,10 +67,10 @@ func (c *checker) instantiate(d *decl, b *bindings, at source.Span) *instance {
 	}
 	in := &instance{decl: d, key: key, wrote: map[*ir.Value]bool{}}
 	d.instances = append(d.instances, in)
-	before := c.list.Len()
+	before := c.list.Errors()
 	c.guard(d.node.Name.At, func() { c.checkBody(in, b) })
 	in.done = true
-	in.failed = c.list.Len() > before && c.list.HasErrors()
+	in.failed = c.list.Errors() > before
 	return in
 }
 
@@ -148,11 +148,11 @@ func (c *checker) checkBody(in *instance, b *bindings) {
 		d.flow = liveness(d.body)
 	}
 	f.flow = d.flow
-	before := c.list.Len()
+	before := c.list.Errors()
 	f.block(d.body)
 	f.noYield()
 	f.setArena()
-	if c.list.Len() == before { // else the write may be what failed
+	if c.list.Errors() == before { // else the write may be what failed
 		f.outputs()
 	}
 }

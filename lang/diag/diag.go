@@ -130,7 +130,15 @@ func (l *List) Len() int {
 	return len(l.all)
 }
 
-func (l *List) HasErrors() bool { return l != nil && l.errors > 0 }
+func (l *List) HasErrors() bool { return l.Errors() > 0 }
+
+// Errors counts errors alone.
+func (l *List) Errors() int {
+	if l == nil {
+		return 0
+	}
+	return l.errors
+}
 
 // Err returns the list as an error, or nil where it holds no errors.
 func (l *List) Err() error {

@@ -53,7 +53,7 @@ def forgotten(x: pl.Tensor[[2, 4], pl.FP32], y: pl.Out[pl.Tensor[[2, 4], pl.FP32
     y = pl.add(x, x)  # ERROR "E0315.*the output is never written"
 
 @pl.jit.incore
-def silent(x: pl.Tensor[[2, 4], pl.FP32], y: pl.Out[pl.Tensor[[2, 4], pl.FP32]]):
+def silent(x: pl.Tensor[[2, 4], pl.FP32], y: pl.Out[pl.Tensor[[2, 4], pl.FP32]]):  # WARNING "E0315.*output y is never written"
     pass
 
 @pl.jit.incore
