@@ -1,0 +1,92 @@
+// Package ptxsim runs PTX without a GPU: grids, blocks, warps and threads of the instructions that
+// LLVM's NVPTX backend and our own inline assembly emit. It is for tests, so it is strict: what the PTX
+// manual leaves undefined is an error that names the PTX line.
+//
+// Checked on the way: alignment and range of every access, reads of shared memory that nobody wrote,
+// races of a block's threads on shared memory, barriers that not all threads reach, warp instructions
+// that not all their lanes reach, cells that are accessed with several widths once somebody synchronises
+// on them, deadlock, and a limit of steps.
+//
+// Several launches run at once (RunAll): the ranks of a program, over one Memory. A scheduler interleaves
+// their threads, so that a thread which spins on another rank's signal lets that rank go on.
+package ptxsim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Module is parsed PTX.
+type Module struct {
+	Version string // of PTX: "7.0"
+	Target  string // "sm_80"
+
+	funcs   map[string]*function
+	globals []*variable // .global and .const
+	shared  int         // bytes of static shared memory, of all functions
+	dynamic bool        // has an .extern .shared array
+}
+
+// Entries are the names of the module's kernels.
+func (m *Module) Entries() []string {
+	var out []string
+	for name, f := range m.funcs {
+		if f.entry {
+			out = append(out, name)
+		}
+	}
+	return sorted(out)
+}
+
+// Config is one launch of one kernel.
+type Config struct {
+	Entry  string // may be left out where the module has one kernel
+	Grid   [3]int // 0 means 1
+	Block  [3]int
+	Shared int // bytes of dynamic shared memory
+	Params []byte
+	Memory *Memory
+
+	Name      string // appears in errors: "rank 3"
+	Seed      uint64 // 0: round robin; else orders and time slices are drawn
+	StepLimit int64  // instructions of all launches together; 0: 1e9
+	// ClockStep is what one executed instruction, of any thread, adds to %clock64 and %globaltimer; 0: 1.
+	ClockStep int64
+	// Strict access order: see race.go. GlobalRaces also reports races on global memory.
+	GlobalRaces bool
+}
+
+// Stats says what a run cost.
+type Stats struct {
+	Steps int64 // instructions executed, over all threads
+}
+
+// Launch runs one kernel to its end.
+func (m *Module) Launch(c Config) (Stats, error) {
+	return RunAll([]Launch{{Module: m, Config: c}})
+}
+
+// Launch is one of several kernels that run at the same time.
+type Launch struct {
+	Module *Module
+	Config Config
+}
+
+// Error is something that the program did wrong.
+type Error struct {
+	Line  int    // of the PTX text; 0 if it is no particular line's
+	Where string // "rank 1, block (0,0,0), thread (3,0,0)"
+	Msg   string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", e.Line)
+	}
+	b.WriteString(e.Msg)
+	if e.Where != "" {
+		b.WriteString(" [" + e.Where + "]")
+	}
+	return b.String()
+}
