@@ -112,7 +112,7 @@ func (s *simplifier) indexValue(op *ir.Op) *ir.Value {
 			only = atoms[0].Val
 		}
 	})
-	if n == 1 && only != nil && isIndex(only) {
+	if n == 1 && only != nil && only != op.Results[0] && isIndex(only) {
 		return s.now(only)
 	}
 	return nil
