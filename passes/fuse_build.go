@@ -285,6 +285,9 @@ func (fb *fusedBuilder) view(op *ir.Op) *ir.Value {
 	if v, ok := fb.views[op]; ok {
 		return v
 	}
+	whole := fb.b.Span
+	fb.b.Span = op.Span // where a fault of this access is reported
+	defer func() { fb.b.Span = whole }()
 	mem := op.Val("tensor")
 	if mem == nil {
 		mem = fb.b.Add(ir.Peer).Set("target", op.Val("target")).Set("peer", op.Val("peer")).Name(op.Val("target").Name).Must().Result()

@@ -133,7 +133,7 @@ func (e *fn) forLoop(op *ir.Op) {
 		e.tripLoop(op, i, start, stop)
 	}
 	if !e.short(op) {
-		e.poll()
+		e.poll(op)
 	}
 	e.remember(body.Args[0])
 	e.block(body)
@@ -181,7 +181,9 @@ func (e *fn) bareDimOf(v *ir.Value) string {
 	return e.scalarAs(v, ir.INDEX)
 }
 
-func (e *fn) poll() { e.w.line("if (i32 status = ptoc_poll(ctx)) return status;") }
+func (e *fn) poll(loop *ir.Op) {
+	e.w.line("if (i32 status = ptoc_poll(ctx, %d)) return status;", e.site(loop))
+}
 
 // short reports whether a loop ends soon whatever happens: few trips, no loop or wait inside.
 func (e *fn) short(op *ir.Op) bool {
@@ -202,7 +204,7 @@ func (e *fn) whileLoop(op *ir.Op) {
 	e.carryIn(op, body.Args)
 	e.push()
 	e.w.open("for (;;) {")
-	e.poll()
+	e.poll(op)
 	e.block(body)
 	e.carryOn(op, body)
 	e.w.close("}")

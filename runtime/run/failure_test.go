@@ -63,7 +63,7 @@ var failures = []struct {
 	{"kernel that loops for ever", `
     i = 0
     if me == 1:
-        while i >= 0:
+        while i >= 0:  # HERE
             i = (i + 1) % 7
     pld.system.notify(sig, 0, [0, 0], 1 + i)
     pld.system.wait(sig, [0, 0], 0)
