@@ -40,7 +40,6 @@ const (
 // function reads an entry or a function.
 func (p *parser) function(entry bool) {
 	f := &function{entry: entry, poolIndex: map[poolEntry]int{}, line: p.peek().line}
-	outer := p.top()
 	p.push()
 	if !entry && p.peek().text == "(" {
 		f.rets = p.formals(f)
@@ -53,7 +52,6 @@ func (p *parser) function(entry bool) {
 	for strings.HasPrefix(p.peek().text, ".") {
 		p.attribute(f)
 	}
-	_ = outer
 	if !p.accept(";") { // else it is a declaration
 		p.expect("{")
 		if old := p.mod.funcs[f.name]; old != nil {

@@ -154,9 +154,6 @@ func (p *parser) topLevel() {
 	case ";":
 	case ".version":
 		p.mod.Version = p.next().text
-		if p.accept(".") || p.peek().kind == tWord && isDigitDot(p.peek().text) {
-			p.mod.Version += p.next().text
-		}
 	case ".target":
 		p.mod.Target = p.word()
 		for p.accept(",") {
@@ -182,8 +179,6 @@ func (p *parser) topLevel() {
 		p.fail(t, "unknown directive %q", t.text)
 	}
 }
-
-func isDigitDot(s string) bool { return len(s) > 1 && s[0] == '.' && isDigit(s[1]) }
 
 // variables reads the declarations behind a state space. Those in a function belong to f.
 func (p *parser) variables(sp space, f *function) {
