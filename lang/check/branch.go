@@ -283,7 +283,7 @@ func (f *fn) mergeName(m *merger, s *syntax.If, name string, a, b arm, live bool
 			set(v)
 		}
 	case !xOK || !yOK:
-		f.mergeOneArm(m, s, name, x, y, xOK)
+		f.mergeOneArm(m, s, name, x, y, a, b, xOK)
 	case sameValue(x.val, y.val):
 		m.after = append(m.after, func() { set(x.val) })
 	case !live:
@@ -323,18 +323,75 @@ func (f *fn) mergeSeq(m *merger, name string, x, y binding, tx, ty seq) {
 
 // mergeOneArm: a name that only one arm defines may not be used afterwards. A returned parameter is
 // the same memory on every path, so the hidden name of the result is an exception.
-func (f *fn) mergeOneArm(m *merger, s *syntax.If, name string, x, y binding, xOK bool) {
+func (f *fn) mergeOneArm(m *merger, s *syntax.If, name string, x, y binding, a, b arm, xOK bool) {
 	have, which := x, "the first arm"
 	if !xOK {
 		have, which = y, "the other arm"
 	}
-	if name == retName && onlyMemory(have.val) {
-		m.after = append(m.after, func() { f.env.set(name, have.val, have.at) })
-		return
+	if name == retName {
+		if onlyMemory(have.val) {
+			m.after = append(m.after, func() { f.env.set(name, have.val, have.at) })
+			return
+		}
+		if f.fillReturn(m, have, a, b, xOK) {
+			return
+		}
 	}
 	m.after = append(m.after, func() {
 		f.env.set(name, missing{why: "defined on one path only", notes: []missingNote{{have.at, which + " defines it here"}}}, s.At)
 	})
+}
+
+// fillReturn gives the hidden name of the result a zero where a path has not returned yet: a flag says
+// that nobody reads it.
+func (f *fn) fillReturn(m *merger, have binding, a, b arm, inFirst bool) bool {
+	x := f.operand(have.val)
+	if x == nil {
+		return false
+	}
+	filled, from := b.region, a.region
+	if !inFirst {
+		filled, from = from, filled
+	}
+	outer := f.b.Block
+	f.b.Block = filled
+	zero := f.zero(x.Type, from)
+	f.b.Block = outer
+	if zero == nil {
+		return false
+	}
+	if inFirst {
+		m.add(retName, have.at, x, zero)
+	} else {
+		m.add(retName, have.at, zero, x)
+	}
+	return true
+}
+
+// zero is a value of type t; nil if there is none that can stand outside region.
+func (f *fn) zero(t ir.Type, region *ir.Block) *ir.Value {
+	switch t := t.(type) {
+	case *ir.Scalar:
+		if t.DType == ir.BOOL {
+			return ir.BoolValue(false)
+		}
+		return f.typedConst(int64(0), t.DType)
+	case *ir.Tile:
+		if region != nil && innerValue(t, region) != nil {
+			return nil
+		}
+		o := f.b.Add(ir.Full).Set("shape", f.b.Dims(t.Storage())...).SetAttr("dtype", t.DType).Set("value", ir.Index(0))
+		if t.Cap != nil {
+			o.Set("valid_shape", f.b.Dims(t.Dims)...)
+		}
+		if t.DType == ir.BOOL {
+			return nil
+		}
+		if op, err := o.Done(); err == nil {
+			return op.Result()
+		}
+	}
+	return nil
 }
 
 func onlyMemory(v value) bool {

@@ -23,7 +23,7 @@ import (
 // values says that returns hand on values: then what follows a branch that returns on some paths only
 // is repeated in both arms.
 func desugar(stmts []syntax.Stmt, values bool, list *diag.List) []syntax.Stmt {
-	d := &desugarer{list: list, values: values}
+	d := &desugarer{list: list, values: values, known: map[syntax.Stmt]exit{}}
 	d.plain = onlyLastReturn(stmts)
 	top := d.enter()
 	top.function = true
@@ -40,11 +40,13 @@ func desugar(stmts []syntax.Stmt, values bool, list *diag.List) []syntax.Stmt {
 const retName = "$ret"
 
 type desugarer struct {
-	list    *diag.List
-	values  bool
-	n       int
-	plain   bool        // the only return is the last statement: leave it alone
-	valueAt source.Span // a return with a value that was rewritten
+	list     *diag.List
+	values   bool
+	known    map[syntax.Stmt]exit
+	n        int
+	repeated int         // statements that were repeated in both arms of branches
+	plain    bool        // the only return is the last statement: leave it alone
+	valueAt  source.Span // a return with a value that was rewritten
 }
 
 // A level is a function body or a loop body.
@@ -86,7 +88,7 @@ func (d *desugarer) seq(stmts []syntax.Stmt, l *level) (out []syntax.Stmt, may, 
 		switch s := s.(type) {
 		case *syntax.Return, *syntax.Break, *syntax.Continue:
 			d.unreachable(rest)
-			return append(out, d.exit(s, l)...), true, true
+			return append(out, d.leave(s, l)...), true, true
 		case *syntax.If:
 			joined, jMay, jAlways, taken := d.branch(s, rest, l)
 			out = append(out, joined...)
@@ -120,8 +122,8 @@ func (d *desugarer) unreachable(rest []syntax.Stmt) {
 	}
 }
 
-// exit is what a return, break or continue becomes.
-func (d *desugarer) exit(s syntax.Stmt, l *level) []syntax.Stmt {
+// leave is what a return, break or continue becomes.
+func (d *desugarer) leave(s syntax.Stmt, l *level) []syntax.Stmt {
 	at := s.Span()
 	next := assignFlag(l.next, true, at)
 	switch s := s.(type) {
@@ -157,35 +159,78 @@ func assignFlag(name string, v bool, at source.Span) syntax.Stmt {
 
 // branch rewrites an if and, when its arms may leave the level, what follows it (taken).
 func (d *desugarer) branch(s *syntax.If, rest []syntax.Stmt, l *level) (out []syntax.Stmt, may, always, taken bool) {
-	then, tMay, tAlways := d.seq(s.Body.Stmts, l)
-	els, eMay, eAlways := d.seq(elseOf(s), l)
-	joined := func() []syntax.Stmt {
-		n := &syntax.If{At: s.At, Cond: s.Cond, Body: syntax.Block{At: s.Body.At, Stmts: then}}
-		if len(els) > 0 {
-			n.Else = &syntax.Block{At: els[0].Span(), Stmts: els}
-		}
-		return []syntax.Stmt{n}
-	}
+	then, els := s.Body.Stmts, elseOf(s)
+	tMay, tAlways := d.exits(then)
+	eMay, eAlways := d.exits(els)
+	taken = tMay || eMay
 	switch {
-	case !tMay && !eMay:
-		return joined(), false, false, false
+	case !taken:
 	case tAlways && eAlways:
 		d.unreachable(rest)
-		return joined(), true, true, true
 	case tAlways:
-		els, _, always = d.seq(concat(elseOf(s), rest), l)
-		return joined(), true, always, true
+		els = concat(els, rest)
 	case eAlways:
-		then, _, always = d.seq(concat(s.Body.Stmts, rest), l)
-		return joined(), true, always, true
-	case l.function && d.values && len(rest) <= 32: // a value needs a path of its own
-		then, _, tAlways = d.seq(concat(s.Body.Stmts, rest), l)
-		els, _, eAlways = d.seq(concat(elseOf(s), rest), l)
-		return joined(), true, tAlways && eAlways, true
+		then = concat(then, rest)
+	case l.function && d.values && d.repeated < 100: // a value needs a path of its own
+		d.repeated += len(rest)
+		then, els = concat(then, rest), concat(els, rest)
+	default:
+		then, _, _ = d.seq(then, l)
+		els, _, _ = d.seq(els, l)
+		guard, gAlways := d.guard(rest, l, s.At)
+		return append([]syntax.Stmt{ifElse(s, then, els)}, guard...), true, gAlways, true
 	}
-	guard, gAlways := d.guard(rest, l, s.At)
-	return append(joined(), guard...), true, gAlways, true
+	then, _, tAlways = d.seq(then, l)
+	els, _, eAlways = d.seq(els, l)
+	return []syntax.Stmt{ifElse(s, then, els)}, taken, tAlways && eAlways, taken
 }
+
+func ifElse(s *syntax.If, then, els []syntax.Stmt) syntax.Stmt {
+	n := &syntax.If{At: s.At, Cond: s.Cond, Body: syntax.Block{At: s.Body.At, Stmts: then}}
+	if len(els) > 0 {
+		n.Else = &syntax.Block{At: els[0].Span(), Stmts: els}
+	}
+	return n
+}
+
+// exits reports whether statements may, and whether they always do, leave the level that they stand in.
+func (d *desugarer) exits(stmts []syntax.Stmt) (may, always bool) {
+	for _, s := range stmts {
+		m, a := d.exit1(s)
+		may = may || m
+		if a {
+			return true, true
+		}
+	}
+	return may, false
+}
+
+func (d *desugarer) exit1(s syntax.Stmt) (may, always bool) {
+	if e, ok := d.known[s]; ok {
+		return e.may, e.always
+	}
+	switch s := s.(type) {
+	case *syntax.Return, *syntax.Break, *syntax.Continue:
+		return true, true
+	case *syntax.If:
+		tMay, tAlways := d.exits(s.Body.Stmts)
+		eMay, eAlways := d.exits(elseOf(s))
+		may, always = tMay || eMay, tAlways && eAlways
+	case *syntax.With:
+		may, always = d.exits(s.Body.Stmts)
+	case *syntax.For, *syntax.While:
+		walkStmts([]syntax.Stmt{s}, func(s syntax.Stmt) {
+			_, isReturn := s.(*syntax.Return)
+			may = may || isReturn
+		})
+	default:
+		return false, false
+	}
+	d.known[s] = exit{may, always}
+	return may, always
+}
+
+type exit struct{ may, always bool }
 
 func concat(a, b []syntax.Stmt) []syntax.Stmt { return append(append([]syntax.Stmt(nil), a...), b...) }
 

@@ -66,6 +66,13 @@ func (f *fn) attempt(l *loop, types map[string]ir.Type) (retry bool) {
 	mark := len(f.b.Block.Ops)
 	base := f.env
 	l.base = base
+	if t := types[retName]; t != nil {
+		if _, ok := base.lookup(retName); !ok {
+			if zero := f.zero(t, nil); zero != nil {
+				base.set(retName, simplify(zero), l.node.Span())
+			}
+		}
+	}
 	carries := f.carries(l, types)
 	op := ir.NewOp(l.kind, l.node.Span())
 	l.set(op)
@@ -234,9 +241,29 @@ func (f *fn) close(l *loop, carries []*carry, end *env, types map[string]ir.Type
 		kept = append(kept, c)
 	}
 	if !retry {
+		retry = f.returnsInside(l, end, types)
+	}
+	if !retry {
 		f.watchMemory(l, end)
 	}
 	return retry, kept
+}
+
+// returnsInside: a value that is returned inside the loop needs one before it.
+func (f *fn) returnsInside(l *loop, end *env, types map[string]ir.Type) bool {
+	if _, before := l.base.lookup(retName); before || types[retName] != nil || !f.flow.after[l.node][retName] {
+		return false
+	}
+	b, ok := end.lookup(retName)
+	x, isValue := b.val.(*ir.Value)
+	if !ok || !isValue {
+		return false
+	}
+	if _, mem := x.Type.(*ir.Tensor); mem {
+		return false
+	}
+	types[retName] = x.Type
+	return true
 }
 
 // endValue is the carried value at the end, as the type that is carried; nil if it does not fit. A
