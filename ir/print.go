@@ -334,10 +334,14 @@ func (p *printer) region(op *Op, i int, targets []*Value) {
 
 var cmpInfix = []string{"==", "!=", "<", "<=", ">", ">="}
 
-// constantOperands: such an op stays because it does not fold; written with an operator it would be
-// the front end's constant arithmetic, which has rules of its own.
-func constantOperands(op *Op) bool {
-	return op.Args[0].Vals[0].IsConst() && op.Args[1].Vals[0].IsConst()
+// foldable reports whether an op that stays, because it does not fold, would be the front end's
+// constant arithmetic if it were written with an operator: that has rules of its own.
+func foldable(op *Op) bool {
+	x, y := op.Args[0].Vals[0].IsConst(), op.Args[1].Vals[0].IsConst()
+	if op.Kind == LogicalAnd || op.Kind == LogicalOr {
+		return x || y
+	}
+	return x && y
 }
 
 // expr prints an op that is one expression.
@@ -346,7 +350,7 @@ func (p *printer) expr(op *Op) {
 	if op.Kind == Cmp {
 		infix = cmpInfix[op.Enum("cmp_type").Value]
 	}
-	if infix != "" && !constantOperands(op) {
+	if infix != "" && !foldable(op) {
 		p.infixVal(op.Args[0].Vals[0])
 		p.text(" ", infix, " ")
 		p.infixVal(op.Args[1].Vals[0])

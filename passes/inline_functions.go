@@ -114,7 +114,7 @@ func (s *splicer) block(b *ir.Block) {
 			out = append(make([]*ir.Op, 0, len(b.Ops)+16), b.Ops[:i]...)
 		}
 		if s.in.state[op.Callee()] == busy {
-			s.in.diags.Errorf(diag.InlineRecursion, op.Span, "inline function %s calls itself", op.Callee().Name).
+			s.in.diags.Errorf(diag.Recursion, op.Span, "inline function %s calls itself", op.Callee().Name).
 				Note(op.Callee().Span, "%s is defined here", op.Callee().Name).
 				Help("write a loop, or make it a kernel")
 			continue

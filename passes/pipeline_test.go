@@ -124,7 +124,7 @@ func TestUnknownPassesAreNamed(t *testing.T) {
 func TestFoundErrorsStopThePipeline(t *testing.T) {
 	ran := false
 	r := &runner{m: irtest.Random(1, 5), c: &Context{Diags: &diag.List{}}, rows: []Pass{
-		{Name: "A", run: func(_ *ir.Module, c *Context) { c.Diags.Errorf(diag.UnrollLimit, source.Span{}, "no") }},
+		{Name: "A", run: func(_ *ir.Module, c *Context) { c.Diags.Errorf(diag.LoopBound, source.Span{}, "no") }},
 		{Name: "B", run: func(*ir.Module, *Context) { ran = true }},
 	}}
 	r.run()

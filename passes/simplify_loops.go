@@ -67,18 +67,18 @@ func (s *simplifier) mayUnroll(op *ir.Op, n int64, known bool) bool {
 	case !known && s.f.Kind == ir.Inline:
 		return false // its caller may know
 	case !known:
-		s.c.Diags.Errorf(diag.UnrollCount, op.Span, "pl.unroll needs constant bounds").
+		s.c.Diags.Errorf(diag.LoopBound, op.Span, "pl.unroll needs constant bounds").
 			Help("use pl.range")
 		return false
 	case n > maxUnroll:
-		s.c.Diags.Errorf(diag.UnrollLimit, op.Span, "pl.unroll repeats its body %d times; at most %d are allowed", n, maxUnroll).
+		s.c.Diags.Errorf(diag.LoopBound, op.Span, "pl.unroll repeats its body %d times; at most %d are allowed", n, maxUnroll).
 			Help("use pl.range")
 		return false
 	}
 	size := 0
 	op.Regions[0].Walk(func(*ir.Op) { size++ })
 	if s.copies += size * int(n); s.copies > maxUnrolledOps {
-		s.c.Diags.Errorf(diag.UnrollLimit, op.Span, "the pl.unroll loops of %s would write out more than %d ops", s.f.Name, maxUnrolledOps).
+		s.c.Diags.Errorf(diag.LoopBound, op.Span, "the pl.unroll loops of %s would write out more than %d ops", s.f.Name, maxUnrolledOps).
 			Help("use pl.range for one of them")
 		return false
 	}

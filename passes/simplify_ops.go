@@ -223,10 +223,12 @@ func (s *simplifier) shareable(op *ir.Op) bool {
 
 // appendKey writes what op computes.
 func appendKey(k []byte, op *ir.Op) []byte {
-	k = append(k, op.Kind.Name...)
+	k = append(k, op.Kind.Name...) // also before a dim: two kinds may differ in how they fail
 	if t, ok := op.Results[0].Type.(*ir.Scalar); ok && t.DType == ir.INDEX && op.Kind.DimFold != nil {
-		k = append(k, '=')
-		return append(k, smallDim(op.Results[0]).Key()...) // i + 1 and 1 + i are one
+		if d := smallDim(op.Results[0]); d.Key() != ir.ValueDim(op.Results[0]).Key() {
+			k = append(k, '=')
+			return append(k, d.Key()...) // i + 1 and 1 + i are one
+		}
 	}
 	for i := range op.Args {
 		k = append(k, '|')

@@ -82,7 +82,7 @@ func TestInlineFunctionsThatCallThemselvesAreRefused(t *testing.T) {
 	call(g, f)
 	c := &Context{Diags: &diag.List{}}
 	inlineFunctions(&ir.Module{Funcs: []*ir.Func{f, g}}, c)
-	if all := c.Diags.Sorted(); len(all) != 1 || all[0].Code != diag.InlineRecursion {
+	if all := c.Diags.Sorted(); len(all) != 1 || all[0].Code != diag.Recursion {
 		t.Errorf("got %v", c.Diags)
 	}
 }
