@@ -133,6 +133,9 @@ func (o Options) flags() []string {
 	return append(f, o.Flags...)
 }
 
+// CommandLine is what the compiler is called with, but for files and libraries.
+func (o Options) CommandLine() []string { return o.flags() }
+
 func (o Options) libs() []string {
 	if o.System {
 		return []string{"-lgcc", "-lc"}

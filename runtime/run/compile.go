@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -32,8 +33,10 @@ type unit struct {
 
 	choices []passes.Choice
 
-	object controller.Object
-	engine string
+	code    *cpp.Output
+	bundled bool // compiled before: nothing to lower or compile
+	object  controller.Object
+	engine  string
 
 	frontTime, compileTime time.Duration
 	cached                 bool
@@ -41,6 +44,9 @@ type unit struct {
 
 // load reads and checks the program.
 func load(o *Options) (*unit, error) {
+	if info, err := os.Stat(o.File); err == nil && info.IsDir() {
+		return loadBundle(o)
+	}
 	o.stage("reading " + o.File)
 	start := time.Now()
 	text, err := os.ReadFile(o.File)
@@ -48,23 +54,31 @@ func load(o *Options) (*unit, error) {
 		return nil, diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
 	}
 	u := &unit{o: o, file: source.NewFile(o.File, string(text)), warnings: &diag.List{}}
-	l := u.warnings
-	tree := syntax.Parse(u.file, syntax.ModeFor(o.File), l)
-	if l.HasErrors() {
-		return nil, l
+	if err := u.checkFile(o.Entry); err != nil {
+		return nil, err
 	}
-	u.symbols, u.constants = split(o.Defines, dynamicNames(tree))
-	u.checked = check.File(tree, check.Options{Defines: u.constants, Entry: o.Entry, Set: o.Set}, l)
-	if l.HasErrors() {
-		return nil, l
-	}
-	f, d := findEntry(u.checked, u.file, o.Entry)
-	if d != nil {
-		return nil, d
-	}
-	u.entry = f.Name
 	u.frontTime = time.Since(start)
 	return u, nil
+}
+
+// checkFile fills checked and entry.
+func (u *unit) checkFile(entry string) error {
+	l := u.warnings
+	tree := syntax.Parse(u.file, syntax.ModeFor(u.file.Name), l)
+	if l.HasErrors() {
+		return l
+	}
+	u.symbols, u.constants = split(u.o.Defines, dynamicNames(tree))
+	u.checked = check.File(tree, check.Options{Defines: u.constants, Entry: u.o.Entry, Set: u.o.Set}, l)
+	if l.HasErrors() {
+		return l
+	}
+	f, d := findEntry(u.checked, u.file, entry)
+	if d != nil {
+		return d
+	}
+	u.entry = f.Name
+	return nil
 }
 
 // dynamicNames are the symbols that a file declares: NR = pl.dynamic("NR").
@@ -102,6 +116,10 @@ func split(defines map[string]string, dynamic map[string]bool) (symbols, constan
 
 // lower runs the passes for a number of ranks.
 func (u *unit) lower(ranks int) error {
+	if u.bundled {
+		u.lowered = u.checked
+		return nil
+	}
 	start := time.Now()
 	u.lowered = ir.CloneModule(u.checked)
 	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices})
@@ -115,6 +133,9 @@ func (u *unit) lower(ranks int) error {
 
 // compile makes machine code of the kernels, and of the engine beside them.
 func (u *unit) compile(ctx context.Context) error {
+	if u.bundled {
+		return nil
+	}
 	u.o.stage("compiling kernels")
 	start := time.Now()
 	tc, err := toolchain.Open()
@@ -134,7 +155,7 @@ func (u *unit) compile(ctx context.Context) error {
 }
 
 func (u *unit) compileKernels(ctx context.Context, tc *toolchain.Toolchain) error {
-	gen, err := cpp.Generate(u.lowered)
+	gen, err := u.generate()
 	if err != nil {
 		return err
 	}
@@ -152,6 +173,17 @@ func (u *unit) compileKernels(ctx context.Context, tc *toolchain.Toolchain) erro
 	res, err := tc.Compile(ctx, toolchain.Unit{Name: u.lowered.Name + ".cpp", Source: gen.Text}, toolchain.Options{})
 	u.object.Path, u.cached = res.Path, res.Cached
 	return err
+}
+
+// generate prints the kernels as C++.
+func (u *unit) generate() (*cpp.Output, error) {
+	var err error
+	u.code, err = cpp.Generate(u.lowered)
+	var refused *cpp.Error
+	if errors.As(err, &refused) {
+		return nil, diag.New(diag.NotInCxx, refused.Span, "%s", refused.Msg)
+	}
+	return u.code, err
 }
 
 // findEntry chooses the function to run: the one that is named, else main, else the only host

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ptoc/codegen/bundle"
+	"ptoc/ir"
+	"ptoc/runtime/run"
+)
+
+func init() { commands = append(commands, newCompile()) }
+
+func newCompile() *cobra.Command {
+	var o run.BuildOptions
+	var defines, sets []string
+	var dir, target string
+	c := &cobra.Command{
+		Use:   "compile FILE",
+		Short: "Compile a program into a folder that runs without a compiler",
+		Long: `Compile runs all passes and compiles the kernels. With -o DIR it writes a bundle
+(manifest, host program, kernels, engine), which ptoc run DIR runs on any
+machine with this CPU's instructions, without a compiler. With --emit it prints
+the program after all passes (ir), the C++ of its kernels (cpp), or their shared
+object (so) instead.`,
+		Example: "  ptoc compile allreduce.pl -o allreduce.bundle\n  ptoc compile gemm.pl --emit cpp",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if target != "cpu" {
+				return usagef("--target must be cpu, got %q", target)
+			}
+			var err error
+			if o.Check.Defines, err = pairs("-D", defines); err != nil {
+				return err
+			}
+			if o.Check.Set, err = pairs("--set", sets); err != nil {
+				return err
+			}
+			o.File = args[0]
+			if o.Emit != "" {
+				if dir != "" {
+					return usagef("--emit prints: redirect it to a file instead of using -o")
+				}
+				return emit(cmd, o)
+			}
+			if dir == "" {
+				dir = strings.TrimSuffix(filepath.Base(o.File), filepath.Ext(o.File)) + ".bundle"
+			}
+			return compileBundle(cmd, o, dir)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&dir, "output", "o", "", "`folder` of the bundle (default: the file's name with .bundle)")
+	f.StringVar(&o.Emit, "emit", "", "print ir, cpp or so instead of writing a bundle")
+	f.StringVar(&target, "target", "cpu", "what to compile for: cpu")
+	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
+	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
+	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
+	f.IntVarP(&o.Ranks, "ranks", "n", 0, "compile for this number of ranks only (default: for any)")
+	return c
+}
+
+// emit prints one stage of the compilation.
+func emit(cmd *cobra.Command, o run.BuildOptions) error {
+	if !slices.Contains(run.Emits, o.Emit) {
+		return usagef("--emit must be ir, cpp or so, got %q", o.Emit)
+	}
+	a, warnings, err := run.Build(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	printWarnings(cmd.ErrOrStderr(), warnings)
+	out := cmd.OutOrStdout()
+	switch o.Emit {
+	case "ir":
+		_, err = io.WriteString(out, ir.Print(a.Module))
+	case "cpp":
+		_, err = io.WriteString(out, a.Code.Text)
+	default:
+		var object []byte
+		if object, err = run.Binary(a); err == nil {
+			_, err = out.Write(object)
+		}
+	}
+	return err
+}
+
+func compileBundle(cmd *cobra.Command, o run.BuildOptions, dir string) error {
+	a, warnings, err := run.Build(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	printWarnings(cmd.ErrOrStderr(), warnings)
+	if err := bundle.Write(dir, a); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "wrote %s: %d kernels, entry %s\n", dir, len(a.Code.Kernels), a.Entry)
+	return nil
+}

@@ -1,0 +1,250 @@
+// Package bundle is a compiled program in a folder: what `ptoc compile -o DIR` writes and `ptoc run DIR`
+// runs on a machine without a compiler.
+//
+//	manifest.json   what the rest is, and what it needs
+//	program.pl      the program after all passes, as printed IR: its host functions are walked, the
+//	                signatures of its kernels say how to call them
+//	kernels.so      the kernels (absent if there are none)
+//	engine.so       the engine that runs ranks
+package bundle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ptoc/codegen/cpp"
+	"ptoc/codegen/toolchain"
+	"ptoc/ir"
+	"ptoc/lang/source"
+)
+
+// Format is the version of the layout. It changes whenever an older ptoc could not run the bundle right:
+// the kernel ABI is part of it.
+const Format = 1
+
+// Names of the files.
+const (
+	manifestFile = "manifest.json"
+	programFile  = "program.pl"
+	kernelsFile  = "kernels.so"
+	engineFile   = "engine.so"
+)
+
+// Manifest is manifest.json.
+type Manifest struct {
+	Format   int      `json:"format"`
+	Name     string   `json:"name"`
+	Entry    string   `json:"entry"`
+	Source   string   `json:"source"`
+	Ranks    int      `json:"ranks,omitempty"` // compiled for this number of ranks; 0: any
+	Kernels  []Kernel `json:"kernels"`
+	Sites    []Site   `json:"sites"` // what faults number
+	Compiler string   `json:"compiler"`
+	Flags    []string `json:"flags"`
+	Arch     string   `json:"arch"`
+	CPU      []string `json:"cpu"` // instruction sets that the code may use
+}
+
+// Kernel is the signature of one entry, in order of its argument slots.
+type Kernel struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`
+	Params []Param  `json:"params"`
+	Syms   []string `json:"syms"` // dims that follow the parameters
+	Arena  bool     `json:"arena,omitempty"`
+}
+
+// Param is one parameter; a window takes two slots, everything else one.
+type Param struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Dir    string `json:"dir"`
+	Window bool   `json:"window,omitempty"`
+}
+
+// Site is an op that may fail.
+type Site struct {
+	Func string `json:"func"`
+	At   string `json:"at"` // file:line:col
+	Op   string `json:"op"`
+	Text string `json:"text,omitempty"` // the program's line
+}
+
+// Artifact is everything that a bundle is made of.
+type Artifact struct {
+	Module   *ir.Module // after all passes
+	Entry    string
+	Source   string
+	Ranks    int
+	Code     *cpp.Output
+	Kernels  string // path of the shared object; "" if there are no kernels
+	Engine   string
+	Compiler string
+	Flags    []string
+}
+
+// Write makes dir with the bundle in it. It appears whole or not at all; a bundle that is there already
+// is replaced, any other folder is an error.
+func Write(dir string, a *Artifact) error {
+	dir = filepath.Clean(dir)
+	if err := replaceable(dir); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".ptoc-bundle-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", dir, err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := fill(tmp, a); err != nil {
+		return fmt.Errorf("cannot write %s: %w", dir, err)
+	}
+	if err := swap(tmp, dir); err != nil {
+		return fmt.Errorf("cannot write %s: %w", dir, err)
+	}
+	return nil
+}
+
+// replaceable reports why dir may not be written to.
+func replaceable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", dir, err)
+	case len(entries) == 0:
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {
+		return fmt.Errorf("%s is not empty and not a bundle: choose another folder", dir)
+	}
+	return nil
+}
+
+// swap puts the finished folder tmp where dir is.
+func swap(tmp, dir string) error {
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	err := os.Rename(tmp, dir)
+	if err == nil {
+		return nil
+	}
+	// A folder that is not empty cannot be replaced by rename: move it aside first.
+	old := tmp + ".old"
+	if rerr := os.Rename(dir, old); rerr != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		os.Rename(old, dir)
+		return err
+	}
+	return os.RemoveAll(old)
+}
+
+func fill(dir string, a *Artifact) error {
+	text, err := json.MarshalIndent(a.manifest(), "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, manifestFile), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, programFile), []byte(ir.Print(a.Module)), 0o644); err != nil {
+		return err
+	}
+	if a.Kernels != "" {
+		if err := toolchain.Export(a.Kernels, filepath.Join(dir, kernelsFile)); err != nil {
+			return err
+		}
+	}
+	return toolchain.Export(a.Engine, filepath.Join(dir, engineFile))
+}
+
+func (a *Artifact) manifest() *Manifest {
+	m := &Manifest{Format: Format, Name: a.Module.Name, Entry: a.Entry, Source: a.Source, Ranks: a.Ranks,
+		Kernels: []Kernel{}, Sites: []Site{}, Compiler: a.Compiler, Flags: a.Flags, Arch: arch(), CPU: cpuFeatures()}
+	for _, k := range a.Code.Kernels {
+		out := Kernel{Name: k.Name, Kind: k.Kind.String(), Params: []Param{}, Syms: k.Syms, Arena: k.Arena}
+		for _, p := range k.Params {
+			out.Params = append(out.Params, Param{Name: p.Name, Type: p.Type.String(), Dir: p.Dir.String(), Window: p.Window})
+		}
+		m.Kernels = append(m.Kernels, out)
+	}
+	for _, s := range a.Code.Sites {
+		site := Site{Func: s.Func, Op: s.Op}
+		if s.Span.IsValid() {
+			site.At = s.Span.String()
+			site.Text = strings.TrimSpace(s.Span.File.Line(s.Span.Pos().Line))
+		}
+		m.Sites = append(m.Sites, site)
+	}
+	return m
+}
+
+// Bundle is a bundle that was opened: it fits this machine and is complete.
+type Bundle struct {
+	Manifest
+	Program *source.File // to be parsed and checked; no passes are left to run
+	Kernels string       // path; "" if there are no kernels
+	Engine  string
+}
+
+// IsBundle reports whether path is a folder with a manifest.
+func IsBundle(path string) bool {
+	info, err := os.Stat(filepath.Join(path, manifestFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Open reads and checks a bundle.
+func Open(dir string) (*Bundle, error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s is not a bundle: it has no %s (make one with ptoc compile -o DIR)", dir, manifestFile)
+		}
+		return nil, err
+	}
+	b := &Bundle{}
+	if err := json.Unmarshal(text, &b.Manifest); err != nil {
+		return nil, fmt.Errorf("%s: the manifest is damaged: %w", dir, err)
+	}
+	if err := b.fits(dir); err != nil {
+		return nil, err
+	}
+	program, err := os.ReadFile(filepath.Join(dir, programFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s: the bundle is not complete: %w", dir, err)
+	}
+	b.Program = source.NewFile(filepath.Join(dir, programFile), string(program))
+	b.Engine = filepath.Join(dir, engineFile)
+	objects := []string{b.Engine}
+	if len(b.Manifest.Kernels) > 0 {
+		b.Kernels = filepath.Join(dir, kernelsFile)
+		objects = append(objects, b.Kernels)
+	}
+	for _, o := range objects {
+		if !toolchain.Intact(o) {
+			return nil, fmt.Errorf("%s: %s is missing or damaged: compile the program again", dir, filepath.Base(o))
+		}
+	}
+	return b, nil
+}
+
+// fits reports why this ptoc on this machine cannot run the bundle.
+func (b *Bundle) fits(dir string) error {
+	switch {
+	case b.Format != Format:
+		return fmt.Errorf("%s was made by another version of ptoc: bundle format %d, this one reads %d; compile the program again", dir, b.Format, Format)
+	case b.Arch != arch():
+		return fmt.Errorf("%s was compiled for %s, this machine is %s", dir, b.Arch, arch())
+	}
+	if missing := missingFeatures(b.CPU); len(missing) > 0 {
+		return fmt.Errorf("%s was compiled for a CPU with %s, which this one lacks; compile the program here", dir, strings.Join(missing, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"ptoc/codegen/bundle"
+	"ptoc/codegen/toolchain"
+	"ptoc/lang/check"
+	"ptoc/lang/diag"
+	"ptoc/runtime/controller"
+	"ptoc/runtime/failure"
+)
+
+// BuildOptions say what Build compiles.
+type BuildOptions struct {
+	File  string
+	Check check.Options
+	Ranks int // 0: for any number
+
+	// Emit is "ir", "cpp", "so", or "" for everything.
+	Emit string
+}
+
+// Emits are the values of BuildOptions.Emit.
+var Emits = []string{"ir", "cpp", "so"}
+
+// Build compiles a program for a bundle, as far as o.Emit needs it. Warnings may be there without an
+// error.
+func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, error) {
+	ro := Options{File: o.File, Entry: o.Check.Entry, Defines: o.Check.Defines, Set: o.Check.Set}
+	if err := ro.check(); err != nil {
+		return nil, nil, err
+	}
+	if bundle.IsBundle(o.File) {
+		return nil, nil, fmt.Errorf("%s is compiled already", o.File)
+	}
+	u, err := load(&ro)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := u.lower(o.Ranks); err != nil {
+		return nil, nil, err
+	}
+	a := &bundle.Artifact{Module: u.lowered, Entry: u.entry, Source: o.File, Ranks: o.Ranks}
+	if o.Emit == "ir" {
+		return a, u.warnings, nil
+	}
+	if o.Emit == "cpp" {
+		a.Code, err = u.generate()
+		return a, u.warnings, err
+	}
+	if err := u.compile(ctx); err != nil {
+		return nil, nil, err
+	}
+	a.Code, a.Kernels, a.Engine = u.code, u.object.Path, u.engine
+	if c, err := toolchain.Find(); err == nil {
+		a.Compiler = c.Version()
+	}
+	a.Flags = toolchain.Options{}.CommandLine()
+	return a, u.warnings, nil
+}
+
+// Binary is the shared object of a, for --emit so.
+func Binary(a *bundle.Artifact) ([]byte, error) {
+	if a.Kernels == "" {
+		return nil, fmt.Errorf("%s has no kernels", strings.TrimSpace(a.Source))
+	}
+	return os.ReadFile(a.Kernels)
+}
+
+// loadBundle takes what `ptoc compile` wrote: all passes have run, and the kernels are compiled.
+func loadBundle(o *Options) (*unit, error) {
+	start := time.Now()
+	b, err := bundle.Open(o.File)
+	if err != nil {
+		return nil, badOption("%v", err)
+	}
+	if b.Ranks > 0 && o.Ranks > 0 && o.Ranks != b.Ranks {
+		return nil, badOption("%s was compiled for %d ranks, not for %d", o.File, b.Ranks, o.Ranks)
+	}
+	if b.Ranks > 0 {
+		o.Ranks = b.Ranks
+	}
+	u := &unit{o: o, file: b.Program, warnings: &diag.List{}, bundled: true, cached: true, engine: b.Engine}
+	entry := b.Entry
+	if o.Entry != "" {
+		entry, o.Entry = o.Entry, ""
+	}
+	if err := u.checkFile(entry); err != nil {
+		return nil, err
+	}
+	u.warnings = &diag.List{} // were printed when it was compiled
+	u.object = controller.Object{Path: b.Kernels, Syms: map[string][]string{}}
+	for _, k := range b.Manifest.Kernels {
+		u.object.Syms[k.Name] = k.Syms
+	}
+	for _, s := range b.Sites {
+		u.object.Sites = append(u.object.Sites, failure.Place{Text: s.At, Op: s.Op})
+	}
+	u.frontTime = time.Since(start)
+	return u, nil
+}
