@@ -26,7 +26,7 @@ type Result struct {
 	Symbols  map[string]int64 `json:"symbols,omitempty"`
 	Choices  []Choice         `json:"collectives,omitempty"`
 	Outputs  []Output         `json:"outputs"`
-	Compile  Compile          `json:"compile"`
+	Compile  Cost             `json:"compile"`
 	Runs     int              `json:"runs"`
 	RunNS    float64          `json:"runNs"` // the median
 	Files    []string         `json:"files,omitempty"`
@@ -46,8 +46,8 @@ type Choice struct {
 	Why    string `json:"why,omitempty"`
 }
 
-// Compile says how long the program took to make.
-type Compile struct {
+// Cost says how long the program took to make.
+type Cost struct {
 	FrontNS  int64 `json:"frontNs"`  // text to lowered IR
 	KernelNS int64 `json:"kernelNs"` // IR to machine code
 	Cached   bool  `json:"cached"`
@@ -75,7 +75,7 @@ func (u *unit) result(args *arguments, times []float64) *Result {
 	r := &Result{
 		File: u.o.File, Entry: u.entry, Ranks: u.o.Ranks, Symbols: args.prog.Syms, Runs: len(times), RunNS: median(times),
 		Workers:  map[bool]string{true: "simulated", false: u.o.Workers.String() + "s"}[u.o.Backend == "sim"],
-		Compile:  Compile{u.frontTime.Nanoseconds(), u.compileTime.Nanoseconds(), u.cached},
+		Compile:  Cost{u.frontTime.Nanoseconds(), u.compileTime.Nanoseconds(), u.cached},
 		Warnings: u.warnings, at: u.checked.Func(u.entry).Span,
 	}
 	if u.o.Workers.String() == "process" && u.o.Backend != "sim" {
