@@ -54,6 +54,13 @@ func runOpt(c golden.Call) (string, error) {
 		j.Out, j.Trace = nil, &out
 	}
 	text, ok := c.Files[f.Arg(0)]
+	if !ok && strings.HasPrefix(f.Arg(0), "examples/") {
+		b, err := os.ReadFile("../" + f.Arg(0))
+		if err != nil {
+			return "", err
+		}
+		text, ok = string(b), true
+	}
 	if !ok {
 		return "", fmt.Errorf("the archive has no %q", f.Arg(0))
 	}

@@ -3,6 +3,8 @@
 package passes
 
 import (
+	"strings"
+
 	"ptoc/ir"
 	"ptoc/lang/diag"
 )
@@ -118,12 +120,16 @@ var order = []constraint{
 // Passes lists the pipeline in order.
 func Passes() []Pass { return append([]Pass(nil), table...) }
 
-// Find returns a pass by name.
+// Find returns a pass by name; case, dashes and underscores make no difference.
 func Find(name string) (Pass, bool) {
 	for _, p := range table {
-		if p.Name == name {
+		if sameName(p.Name, name) {
 			return p, true
 		}
 	}
 	return Pass{}, false
 }
+
+var separators = strings.NewReplacer("-", "", "_", "")
+
+func sameName(pass, name string) bool { return strings.EqualFold(pass, separators.Replace(name)) }

@@ -76,7 +76,7 @@ func Select(names []string, until string) ([]Pass, error) {
 		return rows, nil
 	}
 	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].Name == until {
+		if sameName(rows[i].Name, until) {
 			return rows[:i+1], nil
 		}
 	}
@@ -89,6 +89,9 @@ func unknownPass(name string) error {
 		if len(known) == 0 || !slices.Contains(known, p.Name) {
 			known = append(known, p.Name)
 		}
+	}
+	if near := diag.Nearest(name, known); near != "" {
+		return fmt.Errorf("no pass is called %s; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no pass is called %s; there are %s", name, strings.Join(known, ", "))
 }

@@ -115,7 +115,13 @@ func TestUnknownPassesAreNamed(t *testing.T) {
 	if _, err := Select([]string{"Simplify", "Fuse"}, ""); err == nil || !strings.Contains(err.Error(), "no pass is called Fuse; there are InlineFunctions, Simplify,") {
 		t.Errorf("got %v", err)
 	}
-	rows, err := Select(nil, "Simplify")
+	if _, err := Select([]string{"Simplfy"}, ""); err == nil || err.Error() != "no pass is called Simplfy; did you mean Simplify?" {
+		t.Errorf("got %v", err)
+	}
+	if rows, err := Select([]string{"inline-functions"}, ""); err != nil || rows[0].Name != "InlineFunctions" {
+		t.Errorf("inline-functions: %v, %v", rows, err)
+	}
+	rows, err := Select(nil, "simplify")
 	if err != nil || len(rows) < 2 || rows[len(rows)-1].Name != "Simplify" {
 		t.Errorf("until Simplify: %v, %v", rows, err)
 	}

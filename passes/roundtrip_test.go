@@ -1,11 +1,16 @@
 package passes_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"ptoc/ir"
 	"ptoc/ir/irtest"
+	"ptoc/lang/check"
 	"ptoc/lang/diag"
+	"ptoc/lang/source"
 	"ptoc/passes"
 )
 
@@ -33,6 +38,44 @@ func TestRandomModulesSurviveTheRoundTrip(t *testing.T) {
 	for seed := uint64(0); seed < n; seed++ {
 		roundTrip(t, irtest.Random(1000+seed, int(seed%100)))
 	}
+}
+
+func TestExamplesSurviveEveryPass(t *testing.T) {
+	files, err := filepath.Glob("../examples/*.pl")
+	course, err2 := filepath.Glob("../examples/course/*.pl")
+	if files = append(files, course...); err != nil || err2 != nil || len(files) < 10 {
+		t.Fatalf("%d examples, %v, %v", len(files), err, err2)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := &diag.List{}
+		m := passes.Load(source.NewFile(name, string(text)), check.Options{}, list)
+		if !list.HasErrors() {
+			list = passes.Run(m, passes.Options{VerifyEach: true, Reparse: passes.Reparse, ReproducerDir: t.TempDir()})
+		}
+		if list.HasErrors() {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+}
+
+// A kernel of about 200 lines through the front end and all passes; it should stay under 10 ms.
+func BenchmarkFrontEndAndPasses(b *testing.B) {
+	text := ir.Print(irtest.Random(17, 150))
+	for b.Loop() {
+		list := &diag.List{}
+		m := passes.Load(source.NewFile("kernel.pl", text), check.Options{}, list)
+		if !list.HasErrors() {
+			list = passes.Run(m, passes.Options{})
+		}
+		if list.HasErrors() {
+			b.Fatal(list)
+		}
+	}
+	b.ReportMetric(float64(strings.Count(text, "\n")), "lines")
 }
 
 func FuzzRoundTrip(f *testing.F) {
