@@ -21,9 +21,11 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 	if r.gaveUp != "" {
 		return Verdict{Reason: r.gaveUp}
 	}
+	if fs, _ := Uniformity(p.Source); len(fs) > 0 && len(r.stuck) > 0 {
+		return Verdict{Reason: "not all ranks call the same collectives"}
+	}
 	o := r.order()
 	d := &discipline{o: o, r: r}
-	d.hangs()
 	for _, c := range d.cells() {
 		d.setters(c)
 		d.equality(c)
@@ -31,6 +33,9 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 		d.left(c)
 	}
 	d.asData()
+	if !hasErrors(d.findings) {
+		d.hangs() // otherwise a hang is only what such a fault may lead to
+	}
 	v := Verdict{Findings: d.findings}
 	switch {
 	case hasErrors(v.Findings):

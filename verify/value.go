@@ -26,11 +26,11 @@ func (valueLayer) Check(p *Program, s Scope) Verdict {
 	case len(r.stuck) > 0:
 		return Verdict{Reason: "the program hangs before its end"}
 	}
+	if f := r.unwritten(); len(f) > 0 {
+		return Verdict{Status: Counterexample, Findings: f}
+	}
 	c := &comparison{p: p, r: r, scope: s}
 	v := c.compare()
-	if f := r.unwritten(); len(f) > 0 {
-		v.Status, v.Findings = Counterexample, append(v.Findings, f...)
-	}
 	if v.Status == Proved && hasErrors((orderLayer{}).Check(p, s).Findings) {
 		return Verdict{Reason: "what one schedule computes is right, but the program races"}
 	}

@@ -22,8 +22,8 @@ def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
     pl.store(pl.load(data, [0, 0], [1, 8]), [0, 0], y)
     pld.notify(signal, left, [1, 0], 1)
     pld.wait(signal, [1, 0], 1)
-    pld.notify(signal, me, [0, 0], 0, op=pld.NotifyOp.Set)
-    pld.notify(signal, me, [1, 0], 0, op=pld.NotifyOp.Set)  # ERROR "E0607"
+    pld.notify(signal, me, [0, 0], 0, op=pld.NotifyOp.Set)  # ERROR "E0607"
+    pld.notify(signal, me, [1, 0], 0, op=pld.NotifyOp.Set)
 
 
 @pl.jit.host

@@ -15,7 +15,7 @@ def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
     seg = (8 + n - 1) // n
-    pl.store(pl.load(x, [0, me * seg], [1, 8], valid_shape=[1, seg]), [0, me * seg], y)  # ERROR "E0601"
+    pl.store(pl.load(x, [0, me * seg], [1, 8], valid_shape=[1, seg]), [0, me * seg], y)  # ERROR "E0601" "E0601"
 
 
 @pl.jit.host

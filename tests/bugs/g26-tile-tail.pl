@@ -14,7 +14,7 @@ def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
     for at in pl.range(0, 8, 5):
-        pl.store(pl.load(x, [0, at], [1, 5]), [0, at], y)  # ERROR "E0601"
+        pl.store(pl.load(x, [0, at], [1, 5]), [0, at], y)  # ERROR "E0601" "E0601"
 
 
 @pl.jit.host

@@ -1,0 +1,107 @@
+// Package load makes programs for package verify from files: it parses, checks and lowers them.
+package load
+
+import (
+	"os"
+	"strconv"
+
+	"ptoc/ir"
+	"ptoc/lang/check"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/lang/syntax"
+	"ptoc/passes"
+	"ptoc/verify"
+)
+
+// Options say how a file is read.
+type Options struct {
+	Defines map[string]string // -D NAME=VALUE: a constant, or the value of a dynamic dim
+	Entry   string            // the host function, or the factory or class that defines it
+	Set     map[string]string // arguments of the factory
+}
+
+// Unit is a checked file.
+type Unit struct {
+	File    *source.File
+	Checked *ir.Module
+	Syms    map[string]int64 // what -D gives dims
+
+	entry string
+}
+
+// File reads and checks the file of that name. The error is a *diag.List or *diag.Diagnostic.
+func File(name string, o Options) (*Unit, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
+	}
+	return Source(source.NewFile(name, string(text)), o)
+}
+
+// Source checks a file that is in memory.
+func Source(f *source.File, o Options) (*Unit, error) {
+	u := &Unit{File: f, Syms: map[string]int64{}}
+	list := &diag.List{}
+	tree := syntax.Parse(f, syntax.ModeFor(f.Name), list)
+	if list.HasErrors() {
+		return nil, list
+	}
+	constants := map[string]string{}
+	declared := dynamic(tree)
+	for name, text := range o.Defines {
+		n, err := strconv.ParseInt(text, 0, 64)
+		if declared[name] && err == nil {
+			u.Syms[name] = n
+		} else {
+			constants[name] = text
+		}
+	}
+	u.Checked = check.File(tree, check.Options{Defines: constants, Entry: o.Entry, Set: o.Set}, list)
+	if list.HasErrors() {
+		return nil, list
+	}
+	if e := u.Checked.Func(o.Entry); e != nil && e.Kind == ir.Host {
+		u.entry = o.Entry
+	}
+	return u, nil
+}
+
+// dynamic are the symbols that a file declares: NR = pl.dynamic("NR").
+func dynamic(f *syntax.File) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range f.Stmts {
+		a, ok := s.(*syntax.Assign)
+		if !ok {
+			continue
+		}
+		call, ok := a.Value.(*syntax.Call)
+		if !ok || syntax.Dotted(call.Fn) != "pl.dynamic" || len(call.Args) != 1 {
+			continue
+		}
+		if name, ok := call.Args[0].(*syntax.Str); ok {
+			out[name.Value] = true
+		}
+	}
+	return out
+}
+
+// firstOfBackend is the pass from which on ops no longer stand for lines of the program.
+const firstOfBackend = "FuseTileOps"
+
+// Program lowers the unit for a number of ranks, as far as reports can still name lines; with whole it
+// runs the whole pipeline.
+func (u *Unit) Program(ranks int, whole bool) (*verify.Program, error) {
+	var names []string
+	for _, p := range passes.Passes() {
+		if p.Name == firstOfBackend && !whole {
+			break
+		}
+		names = append(names, p.Name)
+	}
+	lowered := ir.CloneModule(u.Checked)
+	if list := passes.Run(lowered, passes.Options{Passes: names, Ranks: ranks}); list.HasErrors() {
+		return nil, list
+	}
+	return verify.NewProgram(u.File.Name, u.Checked, lowered, u.entry)
+}
