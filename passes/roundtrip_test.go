@@ -83,3 +83,29 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{13, 2, 13, 0, 1, 7, 7, 12, 15, 3, 9, 200, 14, 1})
 	f.Fuzz(func(t *testing.T, data []byte) { roundTrip(t, irtest.FromBytes(data)) })
 }
+
+// One program holds every op that there is; a new row of the op table has to join it.
+func TestEveryOpSurvivesTheRoundTrip(t *testing.T) {
+	text, err := os.ReadFile("testdata/every_op.pl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &diag.List{}
+	m := passes.Load(source.NewFile("every_op.pl", string(text)), check.Options{}, list)
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	for _, err := range ir.Verify(m) {
+		t.Error(err)
+	}
+	seen := map[*ir.Kind]bool{}
+	for _, f := range m.Funcs {
+		f.Walk(func(op *ir.Op) { seen[op.Kind] = true })
+	}
+	for _, k := range ir.Kinds() {
+		if !seen[k] {
+			t.Errorf("%s does not occur", k.Name)
+		}
+	}
+	roundTrip(t, m)
+}
