@@ -38,6 +38,21 @@ type Request struct {
 	Iters    int
 	Batch    int
 	Separate bool
+
+	// RewriteOnly measures what comes before each call, without the call: on
+	// all ranks at once, BATCH times.
+	RewriteOnly bool
+}
+
+// kind is the request's KIND in mpi_allreduce.c.
+func (r Request) kind() int {
+	switch {
+	case r.RewriteOnly:
+		return 2
+	case r.Separate:
+		return 1
+	}
+	return 0
 }
 
 // Sample is the answer: one time per iteration, in nanoseconds per call, each
@@ -110,11 +125,7 @@ func (p *Peer) Measure(ctx context.Context, r Request) (Sample, error) {
 	if r.Bytes < 4 || r.Bytes%4 != 0 || r.Iters < 1 {
 		return Sample{}, fmt.Errorf("an MPI measurement needs a positive multiple of 4 bytes and at least 1 iteration, found %d bytes, %d iterations", r.Bytes, r.Iters)
 	}
-	separate := 0
-	if r.Separate {
-		separate = 1
-	}
-	if _, err := fmt.Fprintf(p.stdin, "%d %d %d %d\n", r.Bytes, r.Iters, max(r.Batch, 1), separate); err != nil {
+	if _, err := fmt.Fprintf(p.stdin, "%d %d %d %d\n", r.Bytes, r.Iters, max(r.Batch, 1), r.kind()); err != nil {
 		return Sample{}, p.fail(err)
 	}
 	line, err := p.answer(ctx)

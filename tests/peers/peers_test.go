@@ -37,6 +37,7 @@ func TestPeerMeasuresEverySizeAndMode(t *testing.T) {
 		{Bytes: 4, Iters: 3},
 		{Bytes: 1 << 16, Iters: 2, Separate: true},
 		{Bytes: 1024, Iters: 4, Batch: 5},
+		{Bytes: 1024, Iters: 4, Batch: 5, RewriteOnly: true},
 		{Bytes: 1 << 20, Iters: 1, Batch: 2, Separate: true},
 		{Bytes: 4, Iters: 1},
 	} {
