@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"ptoc/ir"
 	"ptoc/lang/check"
@@ -107,7 +108,11 @@ func runCase(t *testing.T, c call) {
 			if seed == 0 {
 				s = sim.Greedy{}
 			}
-			c.run(t, m, s, seed)
+			b, err := controller.NewSim(sim.Config{Ranks: c.ranks, Scheduler: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.run(t, m, b, seed)
 		}
 	})
 }
@@ -123,7 +128,7 @@ func lower(t *testing.T, text string) *ir.Module {
 		m = check.File(tree, check.Options{}, &list)
 	}
 	if !list.HasErrors() {
-		list.Merge(passes.Run(m, passes.Options{Until: "LowerCompositeOps", VerifyEach: true}))
+		list.Merge(passes.Run(m, passes.Options{VerifyEach: true}))
 	}
 	if err := list.Err(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -131,30 +136,27 @@ func lower(t *testing.T, text string) *ir.Module {
 	return m
 }
 
-// run runs the program on simulated ranks and compares.
-func (c call) run(t *testing.T, m *ir.Module, s sim.Scheduler, seed uint64) {
+// run runs the program on a backend and compares.
+func (c call) run(t *testing.T, m *ir.Module, inner controller.Backend, seed uint64) {
 	t.Helper()
-	inner, err := controller.NewSim(sim.Config{Ranks: c.ranks, Scheduler: s})
-	if err != nil {
-		t.Fatal(err)
-	}
 	b := &watchedBackend{Backend: inner}
 	defer b.Close()
 	p, err := controller.Prepare(m, m.Func("main"), b, map[string]int64{"NR": int64(c.ranks), "N": int64(c.n)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y := argument(t, p, "x", c.inputs(seed)), argument(t, p, "y", nil)
-	want := c.want(x.Tensor)
-	if y, err = p.NewTensor("y", c.dtype, want.Shape); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Run(context.Background(), []any{x, y}); err != nil {
-		t.Fatalf("schedule %d: %v", seed, err)
+	input := c.inputs(seed)
+	want := c.want(input)
+	x, y := argument(t, p, "x", input), argument(t, p, "y", want)
+	clear(y.Data)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := p.Run(ctx, []any{x, y}); err != nil {
+		t.Fatalf("%v, schedule %d: %v", c, seed, err)
 	}
 	if !tensor.Equal(y.Tensor, want) {
 		d, _ := tensor.Compare(y.Tensor, want, tensor.DefaultTolerance(c.dtype))
-		t.Fatalf("schedule %d: not the promised bits; %v", seed, d)
+		t.Fatalf("%v, schedule %d: not the promised bits; %v", c, seed, d)
 	}
 	b.signalsAreZero(t, c.ranks)
 }
@@ -162,9 +164,6 @@ func (c call) run(t *testing.T, m *ir.Module, s sim.Scheduler, seed uint64) {
 // argument copies a tensor to where ranks reach it.
 func argument(t *testing.T, p *controller.Program, name string, from *tensor.Tensor) *controller.Tensor {
 	t.Helper()
-	if from == nil {
-		return nil
-	}
 	out, err := p.NewTensor(name, from.DType, from.Shape)
 	if err != nil {
 		t.Fatal(err)
