@@ -56,7 +56,7 @@ var runtimeRows = []Row{
 		"The file defines no function that can be run, or several and --entry does not say which.", ""},
 	{HostFault, "host program that cannot go on",
 		"A dispatch or allocation of the host function is impossible with the values that it has: a rank that does not exist, a window of other ranks, a shape that does not fit.",
-		exampleKernel + exampleHost + "    step(pld.window(buf, [4, 1], dtype=pl.INT32), 0, device=pld.world_size())  # ERROR \"device 2 does not exist\"\n"},
+		exampleKernel + exampleHost + "    step(pld.window(buf, [4, 1], dtype=pl.INT32), 0, device=2)  # ERROR \"device 2 does not exist\"\n"},
 	{AccessOutside, "access outside of a tensor",
 		"Offsets and extents are checked once per access. This one leaves its tensor or the rank's own window.",
 		exampleKernel + "    pl.write(s, [k + 3, 0], pl.const(1, pl.INT32))  # ERROR \"rank 1 reaches past the end of dimension 0: offset 4\"\n" + exampleHost},

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ptoc/codegen/abi"
@@ -124,50 +125,65 @@ func (r *reporter) endless(k *failure.Rank) *diag.Diagnostic {
 	return d.Help("if it only needs longer, give --timeout")
 }
 
-// others adds what the other ranks do.
+// others adds what the other ranks do; those that do the same share a note.
 func (r *reporter) others(d *diag.Diagnostic, but *failure.Rank) *diag.Diagnostic {
-	const most = 5
-	var done []int64
-	said, left := 0, 0
+	const most = 6
+	var groups []*group
 	for i := range r.f.Ranks {
 		k := &r.f.Ranks[i]
-		switch {
-		case k == but:
-		case k.State == failure.Idle && k.Submitted > 0:
-			done = append(done, int64(k.Rank))
-		case said == most:
-			left++
-		default:
-			r.note(d, k)
-			said++
+		if k == but {
+			continue
 		}
+		g := r.doing(k)
+		if n := len(groups); n > 0 {
+			if at := slices.IndexFunc(groups, func(o *group) bool { return o.what == g.what && o.at == g.at }); at >= 0 {
+				groups[at].ranks = append(groups[at].ranks, int64(k.Rank))
+				continue
+			}
+		}
+		g.ranks = []int64{int64(k.Rank)}
+		groups = append(groups, g)
 	}
-	switch len(done) {
-	case 0:
-	case 1:
-		d.Note(source.Span{}, "rank %d has finished", done[0])
-	default:
-		d.Note(source.Span{}, "ranks %s have finished", tensor.ShapeString(done))
-	}
-	if left > 0 {
-		d.Note(source.Span{}, "%d more ranks wait or run", left)
+	for i, g := range groups {
+		if i == most {
+			d.Note(source.Span{}, "and so on for more ranks")
+			break
+		}
+		d.Note(g.at, "%s %s", g.who(), g.what)
 	}
 	return d
 }
 
-func (r *reporter) note(d *diag.Diagnostic, k *failure.Rank) {
+// group is a set of ranks in the same state. The words in what fit one rank and several.
+type group struct {
+	at    source.Span
+	what  string
+	ranks []int64
+}
+
+func (g *group) who() string {
+	if len(g.ranks) == 1 {
+		return fmt.Sprintf("rank %d", g.ranks[0])
+	}
+	return "ranks " + tensor.ShapeString(g.ranks)
+}
+
+func (r *reporter) doing(k *failure.Rank) *group {
 	switch k.State {
 	case failure.Waiting:
 		name, _ := r.cell(k)
-		d.Note(k.Wait.At.Span, "rank %d waits here%s: %s is %d, expected %s %d", k.Rank, placeText(k.Wait.At), name, k.Wait.Seen, k.Wait.Sign(), k.Wait.Want)
+		return &group{k.Wait.At.Span, fmt.Sprintf("waiting here%s: %s is %d, expected %s %d", placeText(k.Wait.At), name, k.Wait.Seen,
+			k.Wait.Sign(), k.Wait.Want), nil}
 	case failure.Running, failure.Stuck:
-		d.Note(k.At.Span, "rank %d runs %s%s", k.Rank, k.Kernel, placeText(k.At))
+		return &group{k.At.Span, fmt.Sprintf("running %s%s", k.Kernel, placeText(k.At)), nil}
 	case failure.Failed, failure.Dead:
 		_, text := describe(k.Code, k.V, fmt.Sprintf("rank %d", k.Rank))
-		d.Note(k.At.Span, "%s%s", text, placeText(k.At))
-	default:
-		d.Note(source.Span{}, "rank %d was given no kernel at all", k.Rank)
+		return &group{k.At.Span, "failed" + placeText(k.At) + ": " + text, nil}
 	}
+	if k.Submitted == 0 {
+		return &group{what: "had nothing to do"}
+	}
+	return &group{what: "finished"}
 }
 
 // placeText is needed where there is no span to show.

@@ -55,15 +55,21 @@ type Cost struct {
 
 // Output is one tensor that the program wrote.
 type Output struct {
-	Name    string  `json:"name"`
-	Shape   []int64 `json:"shape"`
-	DType   string  `json:"dtype"`
-	Checked bool    `json:"checked"`
-	OK      bool    `json:"ok"`
-	MaxAbs  float64 `json:"maxError"`
-	MaxRel  float64 `json:"maxRelativeError"`
-	Detail  string  `json:"detail,omitempty"` // of a mismatch
+	Name   string  `json:"name"`
+	Shape  []int64 `json:"shape"`
+	DType  string  `json:"dtype"`
+	Status string  `json:"status"` // NotChecked, Right or Wrong
+	MaxAbs float64 `json:"maxError"`
+	MaxRel float64 `json:"maxRelativeError"`
+	Detail string  `json:"detail,omitempty"` // of a mismatch
 }
+
+// Values of Output.Status.
+const (
+	NotChecked = "not checked"
+	Right      = "right"
+	Wrong      = "wrong"
+)
 
 // Printed is an output that was asked for.
 type Printed struct {
@@ -91,7 +97,7 @@ func (u *unit) result(args *arguments, times []float64) *Result {
 	}
 	for _, name := range args.in.outputs() {
 		t := args.tensors[name]
-		r.Outputs = append(r.Outputs, Output{Name: name, Shape: t.Shape, DType: t.DType.String()})
+		r.Outputs = append(r.Outputs, Output{Name: name, Shape: t.Shape, DType: t.DType.String(), Status: NotChecked})
 	}
 	return r
 }
@@ -115,8 +121,9 @@ func (o *Output) compare(got *tensor.Tensor, want *sim.Array) error {
 	if err != nil {
 		return err
 	}
-	o.Checked, o.OK, o.MaxAbs, o.MaxRel = true, d.OK(), d.MaxAbs, d.MaxRel
+	o.Status, o.MaxAbs, o.MaxRel = Right, d.MaxAbs, d.MaxRel
 	if !d.OK() {
+		o.Status = Wrong
 		o.Detail = d.String()
 		if math.IsNaN(o.MaxAbs) || math.IsInf(o.MaxAbs, 0) { // JSON has neither
 			o.MaxAbs = math.MaxFloat64
@@ -132,7 +139,7 @@ func (o *Output) compare(got *tensor.Tensor, want *sim.Array) error {
 func (r *Result) Err() error {
 	list := &diag.List{}
 	for _, o := range r.Outputs {
-		if o.Checked && !o.OK {
+		if o.Status == Wrong {
 			list.Add(diag.New(diag.ResultWrong, source.Span{}, "output %s is not what %s gives: %s", o.Name, r.ComparedWith, o.Detail)).
 				Note(r.at, "%s ran on %d ranks", r.Entry, r.Ranks)
 		}
@@ -175,9 +182,9 @@ func (r *Result) outputs() *bench.Table {
 	for _, o := range r.Outputs {
 		with, worst := r.ComparedWith, strconv.FormatFloat(o.MaxAbs, 'g', 3, 64)
 		switch {
-		case !o.Checked:
+		case o.Status == NotChecked:
 			with, worst = "nothing", "-"
-		case !o.OK:
+		case o.Status == Wrong:
 			worst += " WRONG"
 		case o.DType == ir.BOOL.String() || o.MaxAbs == 0:
 			worst = "0"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -128,7 +129,7 @@ func TestProgramsRunEverywhere(t *testing.T) {
 					if err := r.Err(); err != nil {
 						t.Fatal(err)
 					}
-					if len(r.Outputs) != 1 || !r.Outputs[0].Checked {
+					if len(r.Outputs) != 1 || r.Outputs[0].Status != Right {
 						t.Errorf("outputs: %+v", r.Outputs)
 					}
 				})
@@ -232,5 +233,27 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	}
 	if _, err := Run(context.Background(), Options{File: filepath.Join(dir, "none.pl")}); err == nil || !strings.Contains(render(err), "E0701") {
 		t.Errorf("missing file: %v", err)
+	}
+}
+
+var expected = regexp.MustCompile(`# ERROR "(.*)"`)
+
+func TestEveryExampleOfARuntimeCodeFiresIt(t *testing.T) {
+	for _, row := range diag.Rows() {
+		if row.Code.Family() != "runtime" || row.Example == "" {
+			continue
+		}
+		t.Run(row.Code.String(), func(t *testing.T) {
+			_, err := Run(context.Background(), Options{File: file(t, row.Example), Ranks: 2, Backend: "sim", Timeout: time.Second})
+			var d *diag.Diagnostic
+			if !errors.As(err, &d) || d.Code != row.Code {
+				t.Fatalf("got %v from\n%s", err, row.Example)
+			}
+			line := d.At.File.Line(d.At.Pos().Line)
+			m := expected.FindStringSubmatch(line)
+			if m == nil || !regexp.MustCompile(m[1]).MatchString(d.Message) {
+				t.Errorf("%q at %q", d.Message, line)
+			}
+		})
 	}
 }
