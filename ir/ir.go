@@ -96,6 +96,15 @@ func (f *Func) DimSyms() []string {
 		for _, r := range op.Results {
 			addType(r.Type)
 		}
+		// A callee's symbols that its arguments do not bind come from here.
+		if f := op.Callee(); f != nil {
+			bind, _ := BindDims(f, op.Vals("args"))
+			for _, s := range f.DimSyms() {
+				if _, ok := bind[s]; !ok {
+					seen[s] = true
+				}
+			}
+		}
 	})
 	return sortedKeys(seen)
 }

@@ -151,7 +151,7 @@ func (e *fn) stepsSafely(op *ir.Op, step int64) bool {
 	if step <= 0 || step > 1<<32 {
 		return false
 	}
-	if n, ok := stop.Const(); ok && n < 1<<62 || multipleOf(stop.Sub(start), step) {
+	if multipleOf(stop.Sub(start), step) || e.nonneg(ir.ConstDim(1<<40).Sub(stop)) {
 		return true
 	}
 	for _, s := range stop.Syms() {

@@ -164,6 +164,13 @@ func (e *fn) prove(d ir.Dim, fuel int) bool {
 		return false
 	}
 	for _, t := range terms {
+		// c * (a // c) is at most a.
+		if n, ok := divisor(t.atoms); ok && t.coef < 0 && t.coef%n == 0 {
+			change := atomDim(t.atoms[0]).Scale(-t.coef).Add(t.atoms[0].A.Scale(t.coef / n))
+			if e.prove(d.Add(change), fuel-1) {
+				return true
+			}
+		}
 		for i, a := range t.atoms {
 			rest := append(append([]ir.Atom(nil), t.atoms[:i]...), t.atoms[i+1:]...)
 			if !e.atomsNonneg(rest, fuel-1) {
@@ -186,6 +193,15 @@ func (e *fn) prove(d ir.Dim, fuel int) bool {
 		}
 	}
 	return false
+}
+
+// divisor is n where atoms are just a // n with a constant n > 0.
+func divisor(atoms []ir.Atom) (int64, bool) {
+	if len(atoms) != 1 || atoms[0].Op != ir.AtomDiv {
+		return 0, false
+	}
+	n, ok := atoms[0].B.Const()
+	return n, ok && n > 0
 }
 
 func (e *fn) atomsNonneg(atoms []ir.Atom, fuel int) bool {

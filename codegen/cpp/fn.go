@@ -33,6 +33,7 @@ type fn struct {
 type memory struct {
 	ptr     string   // pointer to the first element
 	dom     string   // windows: the domain
+	peer    string   // a peer's copy: the peer
 	strides []ir.Dim // in elements
 	dims    []ir.Dim
 	dt      ir.DType

@@ -82,23 +82,23 @@ func (e *fn) at(m *memory, offs []extent) string {
 	return m.ptr
 }
 
-// window is the memory of a rectangle of m.
+// rectangle is the memory of a rectangle of m.
 func (e *fn) rectangle(m *memory, offs []extent, dims []ir.Dim) *memory {
-	return &memory{ptr: e.at(m, offs), dom: m.dom, strides: m.strides, dims: dims, dt: m.dt}
+	return &memory{ptr: e.at(m, offs), dom: m.dom, peer: m.peer, strides: m.strides, dims: dims, dt: m.dt}
 }
 
 // view binds a view to a pointer variable.
 func (e *fn) view(v *ir.Value, m *memory) {
 	n := e.name(v)
 	e.w.line("%s* %s = %s;", memType(m.dt), n, m.ptr)
-	e.mems[v] = &memory{ptr: n, dom: m.dom, strides: m.strides, dims: m.dims, dt: m.dt}
+	e.mems[v] = &memory{ptr: n, dom: m.dom, peer: m.peer, strides: m.strides, dims: m.dims, dt: m.dt}
 }
 
 // slice prints pl.slice of memory.
 func (e *fn) slice(op *ir.Op) {
 	m := e.data(op.Val("x"))
 	offs, shape := e.ofVals(op.Vals("offsets")), e.ofVals(op.Vals("shape"))
-	e.bounds(op, offs, shape, e.ofDims(m.dims), "")
+	e.bounds(op, offs, shape, e.ofDims(m.dims), m.peer)
 	drop := op.Int("drop_dims")
 	r := e.rectangle(m, offs, ir.DimsOf(op.Vals("shape")))
 	r.dims, r.strides = r.dims[drop:], r.strides[drop:]
@@ -112,7 +112,7 @@ func (e *fn) reshape(op *ir.Op) {
 		fail(op.Span, "pl.reshape needs memory without gaps: copy the view into a created tensor first")
 	}
 	dims := ir.ShapeOf(op.Result().Type)
-	e.view(op.Result(), &memory{ptr: m.ptr, dom: m.dom, dims: dims, strides: rowMajor(dims), dt: m.dt})
+	e.view(op.Result(), &memory{ptr: m.ptr, dom: m.dom, peer: m.peer, dims: dims, strides: rowMajor(dims), dt: m.dt})
 }
 
 // peerView prints the address of a peer's copy.
@@ -143,7 +143,7 @@ func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) string {
 func (e *fn) remote(m *memory, peer string) *memory {
 	t := memType(m.dt)
 	ptr := fmt.Sprintf("(%s*)(%s->base[%s] + ((u8*)%s - %s->base[%s->rank]))", t, m.dom, peer, paren(m.ptr), m.dom, m.dom)
-	return &memory{ptr: ptr, dom: m.dom, strides: m.strides, dims: m.dims, dt: m.dt}
+	return &memory{ptr: ptr, dom: m.dom, peer: peer, strides: m.strides, dims: m.dims, dt: m.dt}
 }
 
 func paren(s string) string {
