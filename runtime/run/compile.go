@@ -122,7 +122,7 @@ func (u *unit) lower(ranks int) error {
 	}
 	start := time.Now()
 	u.lowered = ir.CloneModule(u.checked)
-	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices})
+	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices, Until: u.o.Until})
 	u.frontTime += time.Since(start)
 	if l.HasErrors() {
 		return l
@@ -144,7 +144,7 @@ func (u *unit) compile(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	var engineErr error
-	wg.Go(func() { u.engine, engineErr = native.Build(ctx, tc, "") })
+	wg.Go(func() { u.engine, engineErr = native.Build(ctx, tc, u.o.Sanitize) })
 	err = u.compileKernels(ctx, tc)
 	wg.Wait()
 	u.compileTime = time.Since(start)
@@ -170,7 +170,7 @@ func (u *unit) compileKernels(ctx context.Context, tc *toolchain.Toolchain) erro
 	for _, k := range gen.Kernels {
 		u.object.Syms[k.Name] = k.Syms
 	}
-	res, err := tc.Compile(ctx, toolchain.Unit{Name: u.lowered.Name + ".cpp", Source: gen.Text}, toolchain.Options{})
+	res, err := tc.Compile(ctx, toolchain.Unit{Name: u.lowered.Name + ".cpp", Source: gen.Text}, toolchain.Options{Sanitize: u.o.Sanitize})
 	u.object.Path, u.cached = res.Path, res.Cached
 	return err
 }

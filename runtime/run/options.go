@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
@@ -31,6 +32,10 @@ type Options struct {
 	Print []string // NAME
 	Seed  uint64   // of inputs that are not given
 	Check bool
+
+	// For tests: stop after this pass, and instrument native code.
+	Until    string
+	Sanitize toolchain.Sanitizer
 
 	// Stage, if set, is told what is being done, for a progress line.
 	Stage func(string)

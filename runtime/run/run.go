@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/runtime/bench"
@@ -133,11 +134,19 @@ func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 	if u.o.Backend == "sim" {
 		return controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: sim.Greedy{}})
 	}
-	if err := u.compile(ctx); err != nil {
+	err := u.compile(ctx)
+	if errors.Is(err, toolchain.ErrNoCompiler) {
+		return nil, badOption("%v", err).Help("or run it on the simulator: --backend sim")
+	}
+	if err != nil {
 		return nil, err
 	}
 	u.o.stage("starting ranks")
-	return controller.NewNative(native.Config{Ranks: u.o.Ranks, Mode: u.o.Workers, EnginePath: u.engine, Timeout: u.o.Timeout}, u.object)
+	cfg := native.Config{Ranks: u.o.Ranks, Mode: u.o.Workers, EnginePath: u.engine, Timeout: u.o.Timeout}
+	if u.o.Sanitize != toolchain.NoSanitizer { // its shadow memory does not like large address spaces
+		cfg.WindowBytes, cfg.HeapBytes = 4<<20, 64<<20
+	}
+	return controller.NewNative(cfg, u.object)
 }
 
 func (u *unit) repeat(ctx context.Context, prog *controller.Program, args *arguments) ([]float64, error) {
