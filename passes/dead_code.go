@@ -43,6 +43,8 @@ func removableAlone(op *ir.Op) bool {
 	switch op.Kind {
 	case ir.For, ir.If, ir.CommDomain:
 		return true
+	case ir.AllocWindow, ir.Window:
+		return false // one that no rank uses is a mistake, which MaterializeCommDomainScopes reports
 	}
 	return ir.Removable(op)
 }
