@@ -44,6 +44,8 @@ func (c collective) program() string {
 	read := "        pl.store(pl.load(data, [0, 0], [1, 40]), [0, 0], y)\n"
 	if c.name == "reduce_scatter" {
 		read = "        pl.store(pl.load(data, [me, 0], [1, 40]), [0, 0], y)\n"
+	} else if c.name == "barrier" {
+		read = "        pl.store(pld.remote_load(data, (me + 1) % n, [0, 0], [1, 40]), [0, 0], y)\n        pld.tensor.barrier(signal)\n"
 	} else if c.data == "[NR, 40]" {
 		read = "        for i in pl.range(n):\n            pl.store(pl.load(data, [i, 0], [1, 40]), [i, 0], y)\n"
 	}

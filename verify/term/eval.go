@@ -41,6 +41,9 @@ func truth(b bool) float64 {
 	return 0
 }
 
+// Tolerance is what Close forgives, relative: programs round their constants to FP32.
+const Tolerance = 1e-5
+
 // Values computes terms for one random choice of the inputs, each in (0.5, 2): away from the poles
 // and the cancellations that would hide or invent differences.
 type Values struct {
@@ -131,5 +134,5 @@ func (v *Values) Close(a, b T) (equal, known bool) {
 	if x == y || math.IsNaN(x) && math.IsNaN(y) {
 		return true, true
 	}
-	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y), 1), true
+	return math.Abs(x-y) <= Tolerance*max(math.Abs(x), math.Abs(y), 1), true
 }
