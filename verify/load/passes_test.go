@@ -1,0 +1,113 @@
+package load
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/passes"
+	"ptoc/verify"
+)
+
+// everyProgram are the corrected twins and a program around each library collective.
+func everyProgram(t *testing.T, fn func(name string, u *Unit)) {
+	for _, name := range corpus(t, "bugs") {
+		if !strings.HasSuffix(name, "_fixed.pl") {
+			continue
+		}
+		u, err := File(name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(name, u)
+	}
+	for _, c := range collectives {
+		u, err := Source(source.NewFile(c.name+".pl", c.program()), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(c.name, u)
+	}
+}
+
+func TestNoPassChangesTheSynchronisation(t *testing.T) {
+	compared := 0
+	everyProgram(t, func(name string, u *Unit) {
+		before := ir.CloneModule(u.Checked)
+		scope := verify.Scope{Ranks: 3, Syms: map[string]int64{"NR": 3}, Repeats: 1}
+		m := ir.CloneModule(u.Checked)
+		list := passes.Run(m, passes.Options{After: func(p passes.Pass, m *ir.Module, _ time.Duration) {
+			if f := verify.SyncChanged(p.Name, before, m, "main", scope); f != nil {
+				t.Errorf("%s: %v", name, f.Error())
+			}
+			compared++
+			before = ir.CloneModule(m)
+		}})
+		if list.HasErrors() {
+			t.Errorf("%s: %v", name, list)
+		}
+	})
+	t.Logf("%d passes compared", compared)
+}
+
+func TestAPassThatDropsOrMovesSynchronisationIsNamed(t *testing.T) {
+	c := collectives[0]
+	u, err := Source(source.NewFile(c.name+".pl", c.program()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := ir.CloneModule(u.Checked)
+	if l := passes.Run(m, passes.Options{Passes: frontPasses()}); l.HasErrors() {
+		t.Fatal(l)
+	}
+	scope := verify.Scope{Ranks: 2, Syms: map[string]int64{"NR": 2}, Repeats: 1}
+	found, all := 0, 0
+	mutants(m, func(name string, mutant *ir.Module) {
+		all++
+		f := verify.SyncChanged("Broken", m, mutant, "main", scope)
+		if f == nil || f.Code != diag.SyncChanged || !strings.Contains(f.Message, "Broken") {
+			t.Errorf("%s is not found", name)
+			return
+		}
+		found++
+	})
+	t.Logf("%d of %d", found, all)
+}
+
+func TestTheChecksOfEveryCompileRaiseNoAlarm(t *testing.T) {
+	everyProgram(t, func(name string, u *Unit) {
+		if fs := verify.Static(u.Checked); len(fs) > 0 {
+			t.Errorf("%s: as checked: %s", name, verify.Summary(fs))
+		}
+		for _, whole := range []bool{false, true} {
+			p, err := u.Program(3, whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fs := verify.Static(p.Lowered); len(fs) > 0 {
+				t.Errorf("%s: lowered: %s", name, verify.Summary(fs))
+			}
+		}
+	})
+}
+
+func TestTheWholePipelineComputesTheSameValues(t *testing.T) {
+	for _, c := range collectives {
+		u, err := Source(source.NewFile(c.name+".pl", c.program()), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{2, 3} {
+			p, err := u.Program(n, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := verify.Check(p, []string{"order", "values"}, []verify.Scope{p.Scope(n, 1, nil)}); r.Status() != verify.Proved {
+				t.Errorf("%s, %d ranks:%s", c.name, n, reasons(r))
+			}
+		}
+	}
+}
