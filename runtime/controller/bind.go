@@ -185,7 +185,7 @@ func rankSymbols(entry *ir.Func) []string {
 		case op.Kind == ir.For && op.Val("stop").Def != nil && op.Val("stop").Def.Kind == ir.WorldSize:
 			counters[op.Regions[0].Args[0]] = true
 		case op.Kind == ir.Call && op.Val("device") != nil:
-			if loop := counterOf(op.Val("device")); loop != nil {
+			if loop := counterOf(op.Val("device")); loop != nil && !isConst(loop.Val("stop")) {
 				counters[op.Val("device")] = true
 				if s, ok := ir.DimOf(loop.Val("stop")).Sym(); ok {
 					add(s)
@@ -209,6 +209,9 @@ func rankSymbols(entry *ir.Func) []string {
 	})
 	return out
 }
+
+// isConst: a loop over a constant number of ranks says nothing about how many there are.
+func isConst(v *ir.Value) bool { _, ok := v.ConstInt(); return ok }
 
 // counterOf is the loop whose counter v is, or nil.
 func counterOf(v *ir.Value) *ir.Op {
