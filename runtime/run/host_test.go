@@ -100,6 +100,41 @@ def expected(x, y):
     for r in pl.range(NR):
         y[r, 0, 0] = y[r, 0, 0] + (r + 1) * 10
 `, Options{Ranks: 3, Ins: []string{"x=full:2", "y=iota"}}},
+
+	{"a signal may be polled", `
+NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[1, 1], pl.INT32]], s: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]]):
+    ctx = pld.get_comm_ctx(s)
+    n = pld.nranks(ctx)
+    if pld.rank(ctx) != 0:
+        pld.system.wait(s, [1, 0], 1)
+    else:
+        seen = pl.read(s, [0, 0])
+        while seen < pl.cast(n - 1, pl.INT32):
+            seen = pl.read(s, [0, 0])
+        pl.write(y, [0, 0], seen)
+
+@pl.jit.incore
+def tell(s: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]]):
+    me = pld.rank(pld.get_comm_ctx(s))
+    pld.system.notify(s, 0, [0, 0], 1)
+    pld.system.notify(s, me, [1, 0], 1)
+
+@pl.jit.host
+def main(y: pl.Out[pl.Tensor[[NR, 1, 1], pl.INT32]]):
+    buf = pld.alloc_window_buffer([2, 1], dtype=pl.INT32)
+    s = pld.window(buf, [2, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        if r != 0:
+            tell(s, device=r)
+        step(y[r], s, device=r)
+
+@pl.golden(of=main)
+def expected(y):
+    pl.write(y, [0, 0, 0], pl.cast(pld.world_size() - 1, pl.INT32))
+`, Options{Ranks: 4}},
 }
 
 func TestHostProgramsDoWhatTheySay(t *testing.T) {

@@ -132,7 +132,7 @@ func (u *unit) run(ctx context.Context, in *inputs, syms map[string]int64) (*Res
 // open starts the ranks.
 func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 	if u.o.Backend == "sim" {
-		return controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: sim.Greedy{}})
+		return controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: &sim.Greedy{}})
 	}
 	err := u.compile(ctx)
 	if errors.Is(err, toolchain.ErrNoCompiler) {
@@ -233,7 +233,7 @@ func goldenFailed(prog *controller.Program, f *ir.Func, err error) error {
 
 // compareSim runs the same program on simulated ranks.
 func (u *unit) compareSim(ctx context.Context, r *Result, args *arguments) error {
-	b, err := controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: sim.Greedy{}})
+	b, err := controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: &sim.Greedy{}})
 	if err != nil {
 		return err
 	}

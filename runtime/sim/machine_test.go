@@ -85,7 +85,7 @@ func launch(t testing.TB, cfg Config, f *ir.Func) (ys [][]byte, err error) {
 
 func TestNeighboursExchangeAtEveryRankCount(t *testing.T) {
 	for _, n := range everywhere {
-		for name, s := range map[string]Scheduler{"rr": RoundRobin{}, "greedy": Greedy{}, "random": NewRandom(7)} {
+		for name, s := range map[string]Scheduler{"rr": RoundRobin{}, "greedy": &Greedy{}, "random": NewRandom(7)} {
 			t.Run(fmt.Sprintf("%d/%s", n, name), func(t *testing.T) {
 				ys, err := launch(t, Config{Ranks: n, Scheduler: s}, exchange(t, 1, 1))
 				check(t, err)

@@ -20,15 +20,21 @@ func (RoundRobin) Pick(runnable []int, current int) int {
 	return runnable[0]
 }
 
-// Greedy lets a rank run for as long as it can: the fastest, and the least fair.
-type Greedy struct{}
+// Greedy lets a rank run for as long as it can, the fastest way; but not for ever: it may be looping
+// until another rank changes what it reads.
+type Greedy struct{ turns int }
 
-func (Greedy) Pick(runnable []int, current int) int {
+// patience is how many points a rank passes before it is the others' turn.
+const patience = 1000
+
+func (g *Greedy) Pick(runnable []int, current int) int {
 	for _, r := range runnable {
-		if r == current {
+		if r == current && g.turns < patience {
+			g.turns++
 			return r
 		}
 	}
+	g.turns = 0
 	return RoundRobin{}.Pick(runnable, current)
 }
 
