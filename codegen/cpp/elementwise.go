@@ -34,7 +34,10 @@ func (e *fn) elementwise(op *ir.Op) {
 
 // copyNest copies ins[0] to outs[0].
 func (e *fn) copyNest(op *ir.Op, from, to *memory, stream, atomic bool) {
-	n := &nest{op: op, shape: to.dims, ins: []*memory{from}, outs: []*memory{to}, stream: stream, atomic: atomic}
+	n := &nest{op: op, shape: to.dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic, copies: true}
+	if stream {
+		n.stream = 1
+	}
 	n.body = func(ins []string) []string { return ins }
 	e.nest(n)
 }
@@ -102,7 +105,11 @@ func (e *fn) fused(op *ir.Op) {
 		e.fusedRegs(op)
 		return
 	}
-	n := &nest{op: op, shape: ir.DimsOf(op.Vals("shape")), stream: op.Bool("stream")}
+	n := &nest{op: op, shape: ir.DimsOf(op.Vals("shape"))}
+	if op.Bool("stream") {
+		n.stream = len(op.Vals("outs"))
+	}
+	n.copies = len(region.Ops) == 1 && len(region.Args) == 1 && len(op.Results) == 0 && region.Terminator().Vals("values")[0] == region.Args[0]
 	for i, v := range op.Vals("ins") {
 		n.ins = append(n.ins, e.data(v))
 		n.names = append(n.names, e.name(region.Args[i]))

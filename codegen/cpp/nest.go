@@ -16,7 +16,8 @@ type nest struct {
 	outs   []*memory
 	names  []string // element variables of ins
 	atomic bool     // add to outs atomically
-	stream bool     // non-temporal stores
+	stream int      // how many of outs, from the first on, get non-temporal stores
+	copies bool     // body hands on its only in
 	index  bool     // body uses the column index "col"
 	// body prints what computes the elements and returns the expressions for outs.
 	body func(ins []string) []string
@@ -81,7 +82,13 @@ func (e *fn) nest(n *nest) {
 	}
 	rows := e.rows(n, a, ptrs)
 	switch {
-	case n.stream && !n.atomic && e.unit(a.strides[last][len(n.ins):]):
+	case n.stream > 0 && !n.atomic && e.unit(a.strides[last][len(n.ins):]):
+		if n.copies && len(n.outs) == 1 && e.unit(a.strides[last]) && n.ins[0].dt == n.outs[0].dt {
+			e.g.stream = true
+			w.line("%s((u8*)%s, (const u8*)%s, %s);", e.g.use("ptoc_stream"), paren(rows[1]), paren(rows[0]),
+				e.bareDim(a.extents[last].Scale(int64(n.outs[0].dt.Size()))))
+			break
+		}
 		e.streamLoop(n, a, rows)
 	default:
 		e.innerLoop(n, a, rows, e.bareDim(a.extents[last]), "ix")
@@ -206,7 +213,7 @@ func (e *fn) streamLoop(n *nest, a axes, rows []string) {
 	ops := append(append([]*memory(nil), n.ins...), n.outs...)
 	for k := range ops {
 		switch {
-		case k >= len(n.ins):
+		case k >= len(n.ins) && k < len(n.ins)+n.stream:
 			inner[k] = fmt.Sprintf("o%d", k)
 			w.line("alignas(64) %s %s[%d];", memType(ops[k].dt), inner[k], block)
 		case !strides[k].Is(0):
@@ -219,7 +226,7 @@ func (e *fn) streamLoop(n *nest, a axes, rows []string) {
 		}
 	}
 	e.innerLoop(n, a, inner, "m0", "ix")
-	for k := len(n.ins); k < len(ops); k++ {
+	for k := len(n.ins); k < len(n.ins)+n.stream; k++ {
 		w.line("ptoc_stream((u8*)(%s + b0), (const u8*)%s, m0 * %d);", rows[k], inner[k], ops[k].dt.Size())
 	}
 	w.close("}")
