@@ -49,6 +49,11 @@ func (r *run) order() *order {
 			o.waits[a.cell] = append(o.waits[a.cell], a)
 		}
 	}
+	for _, w := range r.stuck {
+		if w.kind == actWait {
+			o.waits[w.cell] = append(o.waits[w.cell], w)
+		}
+	}
 	for changed := true; changed; {
 		changed = false
 		for _, a := range o.all {

@@ -65,6 +65,8 @@ func (s *signalling) block(b *ir.Block, ahead bool) bool {
 
 func (s *signalling) op(op *ir.Op, ahead bool) bool {
 	switch {
+	case op.Kind == ir.Notify:
+		return ahead || !isOwn(op.Val("peer")) // a credit that a rank takes back tells nobody anything
 	case op.Kind.HasEffect(ir.Signals):
 		return true
 	case op.Kind == ir.Call:

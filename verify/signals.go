@@ -21,7 +21,7 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 	if r.gaveUp != "" {
 		return Verdict{Reason: r.gaveUp}
 	}
-	if fs, _ := Uniformity(p.Source); len(fs) > 0 && len(r.stuck) > 0 {
+	if len(r.stuck) > 0 && p.divergent(s) {
 		return Verdict{Reason: "not all ranks call the same collectives"}
 	}
 	o := r.order()
@@ -47,6 +47,16 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 		v.Reason = fmt.Sprintf("%s, %s", plural(len(o.all), "event"), plural(len(d.cells()), "cell"))
 	}
 	return v
+}
+
+// divergent reports whether ranks call different collectives: then they hang in the library.
+func (p *Program) divergent(s Scope) bool {
+	if fs, _ := Uniformity(p.Source); len(fs) > 0 {
+		return true
+	}
+	r := p.run(s, false)
+	return slices.ContainsFunc(r.faults, func(f Finding) bool { return f.Code == diag.CollectiveMismatch }) ||
+		slices.ContainsFunc(r.stuck, func(a *action) bool { return a.kind == actCollective })
 }
 
 type discipline struct {
@@ -135,11 +145,10 @@ func (d *discipline) takers(c cell) {
 // equality: a wait for one value must find it whenever it looks.
 func (d *discipline) equality(c cell) {
 	for _, w := range d.o.waits[c] {
-		if d.r.isStuck(w) {
-			continue
-		}
 		if d.o.isSet[c] {
-			d.missedLevel(c, w)
+			if !d.r.isStuck(w) {
+				d.missedLevel(c, w)
+			}
 			continue
 		}
 		if !w.eq {

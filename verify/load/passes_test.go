@@ -111,3 +111,21 @@ func TestTheWholePipelineComputesTheSameValues(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryCompileFindsWhatNeedsNoRankCount(t *testing.T) {
+	for name, code := range map[string]diag.Code{
+		"03-signal-before-data": diag.SignalBeforeData, "11-hidden-collective": diag.RankDependent,
+		"12-divergent-trips": diag.RankDependent, "12-early-return": diag.RankDependent, "g26-tile-tail": diag.OutOfBounds,
+	} {
+		u, err := File("../../tests/bugs/"+name+".pl", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		fs := verify.Static(u.Checked)
+		if len(fs) == 0 || fs[0].Code != code {
+			t.Errorf("%s: want %s, got %s", name, code, verify.Summary(fs))
+		}
+		t.Logf("%s: %v", name, time.Since(begin))
+	}
+}
