@@ -204,3 +204,5 @@ func close32(a, b, tol float64) bool {
 	}
 	return a == b || math.Abs(a-b) <= tol*math.Max(1, math.Abs(b))
 }
+
+func ptrOf(d *abi.Domain) int64 { return int64(uintptr(unsafe.Pointer(d))) }
