@@ -52,12 +52,12 @@ func Main() int {
 	native.MaybeWorker() // a rank of another process's engine: never returns
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root := newRoot()
+	root := newRoot(commands...)
 	root.SetArgs(os.Args[1:])
 	return report(os.Stderr, root.ExecuteContext(ctx))
 }
 
-func newRoot() *cobra.Command {
+func newRoot(cmds ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ptoc",
 		Short:         "Compile, check and run kernel programs on many ranks",
@@ -68,7 +68,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().BoolVar(&jsonErrors, "json", false, "print results and errors as JSON")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(commands...)
+	root.AddCommand(cmds...)
 	return root
 }
 
