@@ -10,9 +10,12 @@ SIZE = 256             # -D SIZE=1024 overrides it
 
 
 @pl.jit.incore  # a kernel: runs on one core of one rank
-def step(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-         data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-         signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def step(
+    x: pl.Tensor[[1, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     data = pl.store(pl.load(x, [0, 0], [1, SIZE]), [0, 0], data)
     data = pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum)
     return pl.store(pl.load(data, [0, 0], [1, SIZE]), [0, 0], y)

@@ -4,14 +4,18 @@ import ptoc.language as pl
 import ptoc.distributed as pld
 
 NR = pl.dynamic("NR")
-M = 64   # rows of A per rank
+M = 64  # rows of A per rank
 K = 96
 N = 80
 TM = 16  # rows of one tile
 
 
 @pl.jit.incore
-def gemm(a: pl.Tensor[[M, K], pl.FP32], b: pl.Tensor[[K, N], pl.FP32], c: pl.Out[pl.Tensor[[M, N], pl.FP32]]):
+def gemm(
+    a: pl.Tensor[[M, K], pl.FP32],
+    b: pl.Tensor[[K, N], pl.FP32],
+    c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
+):
     right = pl.load(b, [0, 0], [K, N])
     for i in pl.range(0, M, TM):
         c = pl.store(pl.matmul(pl.load(a, [i, 0], [TM, K]), right), [i, 0], c)
@@ -19,7 +23,11 @@ def gemm(a: pl.Tensor[[M, K], pl.FP32], b: pl.Tensor[[K, N], pl.FP32], c: pl.Out
 
 
 @pl.jit.host
-def main(a: pl.Tensor[[NR, M, K], pl.FP32], b: pl.Tensor[[K, N], pl.FP32], c: pl.Out[pl.Tensor[[NR, M, N], pl.FP32]]):
+def main(
+    a: pl.Tensor[[NR, M, K], pl.FP32],
+    b: pl.Tensor[[K, N], pl.FP32],
+    c: pl.Out[pl.Tensor[[NR, M, N], pl.FP32]],
+):
     for r in pl.range(pld.world_size()):
         gemm(a[r], b, c[r], device=r)
 

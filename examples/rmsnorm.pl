@@ -10,8 +10,11 @@ EPS = 0.00001
 
 
 @pl.jit.incore
-def rmsnorm(x: pl.Tensor[[ROWS, COLS], pl.BF16], w: pl.Tensor[[1, COLS], pl.FP32],
-            y: pl.Out[pl.Tensor[[ROWS, COLS], pl.BF16]]):
+def rmsnorm(
+    x: pl.Tensor[[ROWS, COLS], pl.BF16],
+    w: pl.Tensor[[1, COLS], pl.FP32],
+    y: pl.Out[pl.Tensor[[ROWS, COLS], pl.BF16]],
+):
     weight = pl.load(w, [0, 0], [1, COLS])
     for i in pl.range(ROWS):
         t = pl.cast(pl.load(x, [i, 0], [1, COLS]), pl.FP32)
@@ -21,8 +24,11 @@ def rmsnorm(x: pl.Tensor[[ROWS, COLS], pl.BF16], w: pl.Tensor[[1, COLS], pl.FP32
 
 
 @pl.jit.host
-def main(x: pl.Tensor[[NR, ROWS, COLS], pl.BF16], w: pl.Tensor[[1, COLS], pl.FP32],
-         y: pl.Out[pl.Tensor[[NR, ROWS, COLS], pl.BF16]]):
+def main(
+    x: pl.Tensor[[NR, ROWS, COLS], pl.BF16],
+    w: pl.Tensor[[1, COLS], pl.FP32],
+    y: pl.Out[pl.Tensor[[NR, ROWS, COLS], pl.BF16]],
+):
     for r in pl.range(pld.world_size()):
         rmsnorm(x[r], w, y[r], device=r)
 

@@ -106,7 +106,7 @@ func runCase(t *testing.T, c call) {
 		for seed := range uint64(3) {
 			var s sim.Scheduler = sim.NewRandom(seed)
 			if seed == 0 {
-				s = sim.Greedy{}
+				s = &sim.Greedy{}
 			}
 			b, err := controller.NewSim(sim.Config{Ranks: c.ranks, Scheduler: s})
 			if err != nil {

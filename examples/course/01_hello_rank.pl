@@ -13,7 +13,9 @@ NR = pl.dynamic("NR")  # how many ranks: bound by --ranks
 
 
 @pl.jit.incore
-def hello(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]], rank: pl.Scalar[pl.INDEX]):
+def hello(
+    x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]], rank: pl.Scalar[pl.INDEX]
+):
     t = pl.load(x, [0, 0], [1, 8])
     return pl.store(t + rank, [0, 0], y)
 

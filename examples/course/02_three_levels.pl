@@ -16,7 +16,11 @@ COLS = 64
 
 
 @pl.jit.incore
-def scale(x: pl.Tensor[[ROWS, COLS], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, COLS], pl.FP32]], factor: pl.Scalar[pl.FP32]):
+def scale(
+    x: pl.Tensor[[ROWS, COLS], pl.FP32],
+    y: pl.Out[pl.Tensor[[ROWS, COLS], pl.FP32]],
+    factor: pl.Scalar[pl.FP32],
+):
     for i in pl.range(ROWS):
         row = pl.load(x, [i, 0], [1, COLS])
         y = pl.store(row * factor, [i, 0], y)

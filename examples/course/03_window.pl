@@ -12,12 +12,14 @@ SIZE = 16
 
 
 @pl.jit.incore
-def who_am_i(y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]], data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]]):
+def who_am_i(
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+):
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
-    zeros = pl.load(data, [0, 0], [1, SIZE])  # a fresh window is all zeros
-    data = pl.store(zeros + (n * 100 + me), [0, 0], data)
+    data = pl.store(pl.full([1, SIZE], pl.FP32, n * 100 + me), [0, 0], data)
     return pl.store(pl.load(data, [0, 0], [1, SIZE]), [0, 0], y)
 
 

@@ -4,8 +4,13 @@
 # and publishes everything that this kernel has written before; `wait` blocks until a cell of this rank is
 # large enough, and then sees what was published. Cell [s, 0] here counts what rank s has told us.
 #
-# Here everybody writes its window, meets everybody else, and then reads the window of its right neighbour.
-# Without the barrier that read would race with the neighbour's store: an error that `ptoc verify` finds.
+# Here everybody writes its window, meets everybody else, reads the window of its right neighbour, and
+# meets again. Without the first barrier the read would race with the neighbour's store; without the second a
+# rank that is fast enough to call `shift` again would overwrite what its neighbour still reads. `ptoc verify`
+# finds both mistakes (try it: --repeat 2).
+#
+# A barrier takes its credits back, so that the next one starts from zero. It must subtract them, not set the
+# cell to 0: a fast peer may already have added its credit for the next barrier.
 
 import ptoc.language as pl
 import ptoc.distributed as pld
@@ -14,24 +19,37 @@ NR = pl.dynamic("NR")
 SIZE = 64
 
 
-@pl.jit.incore
-def shift(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-          data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-          signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
-    ctx = pld.get_comm_ctx(data)
-    me = pld.rank(ctx)
-    n = pld.nranks(ctx)
-    data = pl.store(pl.load(x, [0, 0], [1, SIZE]), [0, 0], data)
-
+@pl.jit.inline  # spliced into its callers: costs no call
+def meet(
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+    me: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+):
     for peer in pl.range(n):
         if peer != me:
             pld.system.notify(signal, peer, [me, 0], 1, op=pld.NotifyOp.AtomicAdd)
     for peer in pl.range(n):
         if peer != me:
             pld.system.wait(signal, [peer, 0], 1, cmp=pld.WaitCmp.Ge)
+            pld.system.notify(signal, me, [peer, 0], -1, op=pld.NotifyOp.AtomicAdd)
 
+
+@pl.jit.incore
+def shift(
+    x: pl.Tensor[[1, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
+    ctx = pld.get_comm_ctx(data)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    data = pl.store(pl.load(x, [0, 0], [1, SIZE]), [0, 0], data)
+    meet(signal, me, n)
     right = (me + 1) % n
-    return pl.store(pld.tile.remote_load(data, right, [0, 0], [1, SIZE]), [0, 0], y)
+    y = pl.store(pld.tile.remote_load(data, right, [0, 0], [1, SIZE]), [0, 0], y)
+    meet(signal, me, n)
+    return y
 
 
 @pl.jit.host

@@ -11,9 +11,12 @@ NR = pl.dynamic("NR")
 
 
 @pl.jit.incore
-def survey(x: pl.Tensor[[1, NR], pl.FP32], y: pl.Out[pl.Tensor[[1, NR], pl.FP32]],
-           data: pl.InOut[pld.DistributedTensor[[1, NR], pl.FP32]],
-           signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def survey(
+    x: pl.Tensor[[1, NR], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, NR], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, NR], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
@@ -22,6 +25,7 @@ def survey(x: pl.Tensor[[1, NR], pl.FP32], y: pl.Out[pl.Tensor[[1, NR], pl.FP32]
     pld.tensor.barrier(signal)
     for peer in pl.range(n):  # what each peer has for me: row `peer` of the matrix, column `me`
         y = pl.store(pld.tile.remote_load(data, peer, [0, me], [1, 1]), [0, peer], y)
+    pld.tensor.barrier(signal)  # the barrier of lesson 4, from the library; here: everybody has read
     return y
 
 

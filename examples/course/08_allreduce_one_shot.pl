@@ -1,8 +1,8 @@
 # 8. All-reduce in one shot, by hand.
 #
 # Every rank ends up with the sum of everybody's vector. The direct way: write yours into the window, meet,
-# and add up all of them yourself. One barrier, and every rank reads the vectors of all n ranks: the least
-# waiting, the most traffic. Adding in the same order everywhere gives the same bits everywhere.
+# and add up all of them yourself. Every rank reads the vectors of all n ranks: the least waiting, the most
+# traffic. Adding in the same order everywhere gives the same bits everywhere.
 
 import ptoc.language as pl
 import ptoc.distributed as pld
@@ -12,15 +12,19 @@ SIZE = 128
 
 
 @pl.jit.incore
-def allreduce(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-              data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-              signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def allreduce(
+    x: pl.Tensor[[1, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     n = pld.nranks(pld.get_comm_ctx(data))
     data = pl.store(pl.load(x, [0, 0], [1, SIZE]), [0, 0], data)
     pld.tensor.barrier(signal)
     acc = pld.tile.remote_load(data, 0, [0, 0], [1, SIZE])
     for peer in pl.range(1, n):
         acc = acc + pld.tile.remote_load(data, peer, [0, 0], [1, SIZE])
+    pld.tensor.barrier(signal)  # nobody writes its window again before everybody has read it
     return pl.store(acc, [0, 0], y)
 
 

@@ -12,10 +12,13 @@ SIZE = 256
 
 
 @pl.jit.incore
-def allreduce(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-              data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-              sums: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-              signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def allreduce(
+    x: pl.Tensor[[1, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    sums: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
@@ -35,7 +38,9 @@ def allreduce(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], p
     # Phase 2: everybody's segment of the sum.
     for owner in pl.range(n):
         at = pl.min(owner * seg, SIZE)
-        part = pld.tile.remote_load(sums, owner, [0, at], [1, SIZE], valid_shape=[1, pl.min(SIZE - at, seg)])
+        part = pld.tile.remote_load(
+            sums, owner, [0, at], [1, SIZE], valid_shape=[1, pl.min(SIZE - at, seg)]
+        )
         y = pl.store(part, [0, at], y)
     return y
 

@@ -16,9 +16,12 @@ COLS = 32
 
 
 @pl.jit.incore
-def allreduce(x: pl.Tensor[[NR, COLS], pl.FP32], y: pl.Out[pl.Tensor[[NR, COLS], pl.FP32]],
-              data: pl.InOut[pld.DistributedTensor[[NR, COLS], pl.FP32]],
-              signal: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]]):
+def allreduce(
+    x: pl.Tensor[[NR, COLS], pl.FP32],
+    y: pl.Out[pl.Tensor[[NR, COLS], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[NR, COLS], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]],
+):
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
@@ -38,6 +41,8 @@ def allreduce(x: pl.Tensor[[NR, COLS], pl.FP32], y: pl.Out[pl.Tensor[[NR, COLS],
         data = pl.store(incoming, [row, 0], data)
     pld.system.notify(signal, left, [1, 0], 1, op=pld.NotifyOp.AtomicAdd)
     pld.system.wait(signal, [1, 0], 1, cmp=pld.WaitCmp.Ge)
+    pld.system.notify(signal, me, [0, 0], -steps, op=pld.NotifyOp.AtomicAdd)
+    pld.system.notify(signal, me, [1, 0], -1, op=pld.NotifyOp.AtomicAdd)
 
     for i in pl.range(n):
         y = pl.store(pl.load(data, [i, 0], [1, COLS]), [i, 0], y)

@@ -12,13 +12,18 @@ SIZE = 1000
 
 
 @pl.jit.incore
-def publish(x: pl.Tensor[[1, SIZE], pl.FP32], data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]]):
+def publish(
+    x: pl.Tensor[[1, SIZE], pl.FP32], data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]]
+):
     return pl.store(pl.load(x, [0, 0], [1, SIZE]), [0, 0], data)
 
 
 @pl.jit.incore
-def halve_and_add(y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]], data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-                  signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def halve_and_add(
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     data = pl.store(pl.load(data, [0, 0], [1, SIZE]) * 0.5, [0, 0], data)
     data = pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum, mode="auto")
     return pl.store(pl.load(data, [0, 0], [1, SIZE]), [0, 0], y)

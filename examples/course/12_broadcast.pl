@@ -12,9 +12,12 @@ SIZE = 96
 
 
 @pl.jit.incore
-def spread(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[2, SIZE], pl.FP32]],
-           data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
-           signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def spread(
+    x: pl.Tensor[[1, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[2, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     me = pld.rank(pld.get_comm_ctx(data))
     for round in pl.range(2):  # the same window, the same signal, twice
         if me == 0:
@@ -38,4 +41,4 @@ def main(x: pl.Tensor[[NR, 1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[NR, 2, SIZE]
 def expected(x, y):
     for r in pl.range(NR):
         for round in pl.range(2):
-            y[r, round:round + 1, :] = x[0] + round
+            y[r, round : round + 1, :] = x[0] + round

@@ -11,9 +11,12 @@ SIZE = 80
 
 
 @pl.jit.incore
-def scatter_sums(x: pl.Tensor[[NR, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-                 data: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP32]],
-                 signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def scatter_sums(
+    x: pl.Tensor[[NR, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    data: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
     for r in pl.range(pld.nranks(ctx)):
@@ -35,4 +38,4 @@ def main(x: pl.Tensor[[NR, NR, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, SIZE
 @pl.golden(of=main)
 def expected(x, y):
     for r in pl.range(NR):
-        y[r] = pl.sum(x[:, r:r + 1, :], axis=0)
+        y[r] = pl.sum(x[:, r : r + 1, :], axis=0)

@@ -11,9 +11,12 @@ SIZE = 40
 
 
 @pl.jit.incore
-def exchange(x: pl.Tensor[[NR, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[NR, SIZE], pl.FP32]],
-             target: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP32]],
-             signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def exchange(
+    x: pl.Tensor[[NR, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[NR, SIZE], pl.FP32]],
+    target: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     target = pld.tensor.all_to_all(x, target, signal)
     for r in pl.range(pld.nranks(pld.get_comm_ctx(target))):
         y = pl.store(pl.load(target, [r, 0], [1, SIZE]), [r, 0], y)
@@ -34,4 +37,4 @@ def main(x: pl.Tensor[[NR, NR, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[NR, NR, SIZ
 def expected(x, y):
     for r in pl.range(NR):
         for s in pl.range(NR):
-            y[r, s:s + 1, :] = x[s, r:r + 1, :]
+            y[r, s : s + 1, :] = x[s, r : r + 1, :]

@@ -12,17 +12,24 @@ SIZE = 200
 
 
 @pl.jit.inline
-def everywhere(t: pl.Tile[[1, 1], pl.FP32], cell: pl.InOut[pld.DistributedTensor[[1, 1], pl.FP32]],
-               signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]], op: pl.Const[pld.ReduceOp]):
+def everywhere(
+    t: pl.Tile[[1, 1], pl.FP32],
+    cell: pl.InOut[pld.DistributedTensor[[1, 1], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+):
     cell = pl.store(t, [0, 0], cell)
     cell = pld.tensor.allreduce(cell, signal, op=op)
     return pl.load(cell, [0, 0], [1, 1])
 
 
 @pl.jit.incore
-def softmax(x: pl.Tensor[[1, SIZE], pl.FP32], y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-            cell: pl.InOut[pld.DistributedTensor[[1, 1], pl.FP32]],
-            signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def softmax(
+    x: pl.Tensor[[1, SIZE], pl.FP32],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+    cell: pl.InOut[pld.DistributedTensor[[1, 1], pl.FP32]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     t = pl.load(x, [0, 0], [1, SIZE])
     largest = everywhere(pl.row_max(t), cell, signal, pld.ReduceOp.Max)
     e = pl.exp(t - largest)
@@ -46,4 +53,4 @@ def expected(x, y):
     e = pl.exp(all - pl.row_max(all))
     p = pl.reshape(e / pl.row_sum(e), [NR, SIZE])
     for r in pl.range(NR):
-        y[r] = p[r:r + 1, :]
+        y[r] = p[r : r + 1, :]

@@ -14,8 +14,12 @@
 #   Large messages are stored past the caches (stream): the reader is another core, later.
 
 @pl.jit.inline
-def allreduce_oneshot(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                      op: pl.Const[pld.ReduceOp], cap: pl.Const[int]):
+def allreduce_oneshot(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+    cap: pl.Const[int],
+):
     """All-reduce of at most cap elements."""
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
@@ -29,8 +33,15 @@ def allreduce_oneshot(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: 
 
 
 @pl.jit.inline
-def push_segment(data: pl.InOut[pld.DistributedTensor[[1, N], T]], lo: pl.Scalar[pl.INDEX], hi: pl.Scalar[pl.INDEX],
-                 me: pl.Scalar[pl.INDEX], n: pl.Scalar[pl.INDEX], op: pl.Const[pld.ReduceOp], stream: pl.Const[bool]):
+def push_segment(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    lo: pl.Scalar[pl.INDEX],
+    hi: pl.Scalar[pl.INDEX],
+    me: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+    op: pl.Const[pld.ReduceOp],
+    stream: pl.Const[bool],
+):
     """Reduces data[lo : hi] over all ranks and stores it to all of them, starting with the next rank."""
     for at in pl.range(lo, hi, CHUNK):
         size = pl.min(hi - at, CHUNK)
@@ -40,19 +51,33 @@ def push_segment(data: pl.InOut[pld.DistributedTensor[[1, N], T]], lo: pl.Scalar
 
 
 @pl.jit.inline
-def push_pair(data: pl.InOut[pld.DistributedTensor[[1, N], T]], lo: pl.Scalar[pl.INDEX], hi: pl.Scalar[pl.INDEX],
-              op: pl.Const[pld.ReduceOp], stream: pl.Const[bool]):
+def push_pair(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    lo: pl.Scalar[pl.INDEX],
+    hi: pl.Scalar[pl.INDEX],
+    op: pl.Const[pld.ReduceOp],
+    stream: pl.Const[bool],
+):
     """push_segment for two ranks: one loop that reads both, adds, and writes both."""
     for at in pl.range(lo, hi, CHUNK):
         size = pl.min(hi - at, CHUNK)
-        out = narrow(combine(peer_chunk(data, 0, 0, at, size, CHUNK), peer_chunk(data, 1, 0, at, size, CHUNK), op), data)
+        out = narrow(
+            combine(
+                peer_chunk(data, 0, 0, at, size, CHUNK), peer_chunk(data, 1, 0, at, size, CHUNK), op
+            ),
+            data,
+        )
         pld.remote_store(out, data, 0, [0, at], stream=stream)
         pld.remote_store(out, data, 1, [0, at], stream=stream)
 
 
 @pl.jit.inline
-def allreduce_push(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                   op: pl.Const[pld.ReduceOp], stream: pl.Const[bool]):
+def allreduce_push(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+    stream: pl.Const[bool],
+):
     """All-reduce in which each rank reduces and distributes its own segment."""
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
@@ -71,8 +96,12 @@ def allreduce_push(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.
 
 
 @pl.jit.inline
-def allreduce_push_by_size(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                           op: pl.Const[pld.ReduceOp], large: pl.Const[int]):
+def allreduce_push_by_size(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+    large: pl.Const[int],
+):
     """allreduce_push where the length is known only when the kernel runs: streaming from large elements."""
     if N < large:
         allreduce_push(data, signal, op, False)
@@ -81,8 +110,13 @@ def allreduce_push_by_size(data: pl.InOut[pld.DistributedTensor[[1, N], T]], sig
 
 
 @pl.jit.inline
-def allreduce_by_size(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                      op: pl.Const[pld.ReduceOp], small: pl.Const[int], large: pl.Const[int]):
+def allreduce_by_size(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+    small: pl.Const[int],
+    large: pl.Const[int],
+):
     """The choice of mode="auto" where the length is known only when the kernel runs: oneshot up to small
     elements. All ranks have the same length, so they agree."""
     if N <= small:

@@ -19,44 +19,60 @@
 # ORDER. Reductions combine rank 0, 1, 2, ... whoever computes them: all ranks get the same bits.
 # FP16 and BF16 are combined in FP32 and rounded once.
 
-T = pl.dtype_var("T")        # element type of the data
-A = pl.dtype_var("A")        # element type of the accumulator
-R = pl.dynamic("R")          # rows of the data
-N = pl.dynamic("N")          # elements per row
-S = pl.dynamic("S")          # rows of the signal
-W = pl.dynamic("W")          # columns of the signal
-M = pl.dynamic("M")          # any other extent
+T = pl.dtype_var("T")  # element type of the data
+A = pl.dtype_var("A")  # element type of the accumulator
+R = pl.dynamic("R")    # rows of the data
+N = pl.dynamic("N")    # elements per row
+S = pl.dynamic("S")    # rows of the signal
+W = pl.dynamic("W")    # columns of the signal
+M = pl.dynamic("M")    # any other extent
 
-CHUNK = 2048                 # elements of one tile: 8 KiB of FP32 stay in the first-level cache
-LINE = 32                    # segments start at multiples of this: no two ranks write one cache line
+CHUNK = 2048  # elements of one tile: 8 KiB of FP32 stay in the first-level cache
+LINE = 32     # segments start at multiples of this: no two ranks write one cache line
 
 
 @pl.jit.inline
-def arrive(signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]], me: pl.Scalar[pl.INDEX], n: pl.Scalar[pl.INDEX]):
+def arrive(
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    me: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+):
     """Tells every other rank that this one has come so far."""
     for i in pl.range(1, n):
         pld.notify(signal, (me + i) % n, [me, 0], 1, op=pld.NotifyOp.AtomicAdd)
 
 
 @pl.jit.inline
-def await_all(signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]], me: pl.Scalar[pl.INDEX], n: pl.Scalar[pl.INDEX],
-              count: pl.Scalar[pl.INDEX]):
+def await_all(
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    me: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+    count: pl.Scalar[pl.INDEX],
+):
     """Waits until every other rank has arrived count times in this call."""
     for i in pl.range(1, n):
         pld.wait(signal, [(me + i) % n, 0], count, cmp=pld.WaitCmp.Ge)
 
 
 @pl.jit.inline
-def clear(signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]], me: pl.Scalar[pl.INDEX], n: pl.Scalar[pl.INDEX],
-          count: pl.Scalar[pl.INDEX]):
+def clear(
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    me: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+    count: pl.Scalar[pl.INDEX],
+):
     """Takes back the count credits that each other rank gave in this call."""
     for i in pl.range(1, n):
         pld.notify(signal, me, [(me + i) % n, 0], -count, op=pld.NotifyOp.AtomicAdd)
 
 
 @pl.jit.inline
-def meet(signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]], me: pl.Scalar[pl.INDEX], n: pl.Scalar[pl.INDEX],
-         count: pl.Scalar[pl.INDEX]):
+def meet(
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    me: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+    count: pl.Scalar[pl.INDEX],
+):
     """Barrier number count of this call."""
     arrive(signal, me, n)
     await_all(signal, me, n, count)
@@ -97,8 +113,14 @@ def combine(a: pl.Tile[[1, N], A], b: pl.Tile[[1, N], A], op: pl.Const[pld.Reduc
 
 
 @pl.jit.inline
-def peer_chunk(data: pl.InOut[pld.DistributedTensor[[R, N], T]], peer: pl.Scalar[pl.INDEX], row: pl.Scalar[pl.INDEX],
-               at: pl.Scalar[pl.INDEX], size: pl.Scalar[pl.INDEX], cap: pl.Const[int]):
+def peer_chunk(
+    data: pl.InOut[pld.DistributedTensor[[R, N], T]],
+    peer: pl.Scalar[pl.INDEX],
+    row: pl.Scalar[pl.INDEX],
+    at: pl.Scalar[pl.INDEX],
+    size: pl.Scalar[pl.INDEX],
+    cap: pl.Const[int],
+):
     """data[row, at : at + size] of a peer, widened; size is at most cap."""
     x = pld.remote_load(data, peer, [row, at], [1, cap], valid_shape=[1, size])
     y = widen(x)
@@ -106,8 +128,15 @@ def peer_chunk(data: pl.InOut[pld.DistributedTensor[[R, N], T]], peer: pl.Scalar
 
 
 @pl.jit.inline
-def reduce_chunk(data: pl.InOut[pld.DistributedTensor[[R, N], T]], row: pl.Scalar[pl.INDEX], at: pl.Scalar[pl.INDEX],
-                 size: pl.Scalar[pl.INDEX], n: pl.Scalar[pl.INDEX], op: pl.Const[pld.ReduceOp], cap: pl.Const[int]):
+def reduce_chunk(
+    data: pl.InOut[pld.DistributedTensor[[R, N], T]],
+    row: pl.Scalar[pl.INDEX],
+    at: pl.Scalar[pl.INDEX],
+    size: pl.Scalar[pl.INDEX],
+    n: pl.Scalar[pl.INDEX],
+    op: pl.Const[pld.ReduceOp],
+    cap: pl.Const[int],
+):
     """The reduction of data[row, at : at + size] over all ranks, in rank order, not yet narrowed.
 
     Four ranks are read in one loop, so that the sum stays in registers for four additions.

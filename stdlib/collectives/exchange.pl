@@ -16,8 +16,11 @@ def barrier(signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]]):
 
 
 @pl.jit.inline
-def broadcast(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-              root: pl.Scalar[pl.INDEX]):
+def broadcast(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    root: pl.Scalar[pl.INDEX],
+):
     """data of every rank becomes root's: everybody else reads it. B bytes per rank."""
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
@@ -31,8 +34,11 @@ def broadcast(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut
 
 
 @pl.jit.inline
-def allgather(local: pl.Tensor[[1, N], T], target: pl.InOut[pld.DistributedTensor[[R, N], T]],
-              signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]]):
+def allgather(
+    local: pl.Tensor[[1, N], T],
+    target: pl.InOut[pld.DistributedTensor[[R, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+):
     """target[r, :] of every rank becomes rank r's local. Everybody writes its row to everybody, starting
     with the next rank: n * B bytes written per rank, B being one row."""
     ctx = pld.get_comm_ctx(target)
@@ -46,8 +52,11 @@ def allgather(local: pl.Tensor[[1, N], T], target: pl.InOut[pld.DistributedTenso
 
 
 @pl.jit.inline
-def all_to_all(input: pl.Tensor[[R, N], T], target: pl.InOut[pld.DistributedTensor[[R, N], T]],
-               signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]]):
+def all_to_all(
+    input: pl.Tensor[[R, N], T],
+    target: pl.InOut[pld.DistributedTensor[[R, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+):
     """Row s of rank r's target becomes row r of rank s's input. Everybody writes one row to everybody,
     starting with the next rank: n * B bytes written per rank, B being one row."""
     ctx = pld.get_comm_ctx(target)
@@ -62,8 +71,11 @@ def all_to_all(input: pl.Tensor[[R, N], T], target: pl.InOut[pld.DistributedTens
 
 
 @pl.jit.inline
-def reduce_scatter(data: pl.InOut[pld.DistributedTensor[[R, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                   op: pl.Const[pld.ReduceOp]):
+def reduce_scatter(
+    data: pl.InOut[pld.DistributedTensor[[R, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+):
     """Row r of rank r's data becomes the reduction of everybody's row r. n * B bytes read, B written.
 
     Rank r's own row r is read by rank r only, so the result replaces it chunk by chunk.

@@ -20,8 +20,13 @@
 # between the steps: FP16 and BF16 are rounded once a step, n - 1 times in all.
 
 @pl.jit.inline
-def ring_reduce(data: pl.InOut[pld.DistributedTensor[[1, N], T]], left: pl.Scalar[pl.INDEX], lo: pl.Scalar[pl.INDEX],
-                hi: pl.Scalar[pl.INDEX], op: pl.Const[pld.ReduceOp]):
+def ring_reduce(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    left: pl.Scalar[pl.INDEX],
+    lo: pl.Scalar[pl.INDEX],
+    hi: pl.Scalar[pl.INDEX],
+    op: pl.Const[pld.ReduceOp],
+):
     """data[lo : hi] = left's data[lo : hi] (op) data[lo : hi]."""
     for at in pl.range(lo, hi, CHUNK):
         size = pl.min(hi - at, CHUNK)
@@ -31,8 +36,11 @@ def ring_reduce(data: pl.InOut[pld.DistributedTensor[[1, N], T]], left: pl.Scala
 
 
 @pl.jit.inline
-def allreduce_ring(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                   op: pl.Const[pld.ReduceOp]):
+def allreduce_ring(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+):
     """All-reduce by neighbours."""
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)
