@@ -49,6 +49,9 @@ func (r *run) hostTensor(name string, repeat int, dims []int64, dt ir.DType, dir
 		if repeat > 0 {
 			label = fmt.Sprintf("%s'%d", name, repeat+1) // other inputs in every repeat
 		}
+		named := *m
+		named.name = label
+		r.space.Name(label, func(i int64) string { return named.elementName(i * size) })
 		data := r.on(m, -1)
 		for i := range product(dims) {
 			if dir == ir.Out {

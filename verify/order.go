@@ -25,6 +25,8 @@ type order struct {
 
 	findings []Finding
 	found    map[faultKey]bool
+	answer   Verdict
+	judged   bool
 }
 
 // clock says how many actions of each rank must have happened.

@@ -20,7 +20,20 @@ func (orderLayer) Check(p *Program, s Scope) Verdict {
 	if r.gaveUp != "" {
 		return Verdict{Reason: r.gaveUp}
 	}
-	o := r.order()
+	return r.order().verdict()
+}
+
+// verdict is computed once: the values layer asks for it again.
+func (o *order) verdict() Verdict {
+	if !o.judged {
+		o.judged = true
+		o.answer = o.judge()
+	}
+	return o.answer
+}
+
+func (o *order) judge() Verdict {
+	r := o.r
 	o.unreleased()
 	complete := o.races()
 	v := Verdict{Findings: o.findings}

@@ -10,7 +10,6 @@
 package term
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -23,8 +22,8 @@ type T int32
 // Space interns terms: equal terms have equal numbers. The zero Space is not usable; see NewSpace.
 type Space struct {
 	nodes []node
-	index map[string]T
-	key   []byte
+	index map[uint64]T
+	names map[string]func(i int64) string
 }
 
 type node struct {
@@ -33,12 +32,13 @@ type node struct {
 	k     float64
 	args  []T
 	coefs []float64 // sum
+	next  T         // another node with the same hash; 0: none
 	undef bool      // leaf that stands for memory nobody wrote
 }
 
 // NewSpace returns a space that holds only 0.
 func NewSpace() *Space {
-	s := &Space{index: map[string]T{}}
+	s := &Space{index: map[uint64]T{}, names: map[string]func(int64) string{}}
 	s.Const(0)
 	return s
 }
@@ -46,25 +46,50 @@ func NewSpace() *Space {
 // Len counts the different terms made so far.
 func (s *Space) Len() int { return len(s.nodes) }
 
+// intern gives equal nodes the same number. Nodes with equal hashes are chained.
 func (s *Space) intern(n node) T {
-	b := append(s.key[:0], n.op...)
-	b = append(b, 0)
-	b = append(b, n.leaf...)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n.k))
-	for _, a := range n.args {
-		b = binary.LittleEndian.AppendUint32(b, uint32(a))
-	}
-	for _, c := range n.coefs {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(c))
-	}
-	s.key = b
-	if t, ok := s.index[string(b)]; ok {
-		return t
+	h := n.hash()
+	first, any := s.index[h]
+	for t := first; any; t = s.nodes[t].next {
+		if s.nodes[t].equal(&n) {
+			return t
+		}
+		if s.nodes[t].next == 0 {
+			break
+		}
 	}
 	t := T(len(s.nodes))
+	n.next = first
 	s.nodes = append(s.nodes, n)
-	s.index[string(b)] = t
+	s.index[h] = t
 	return t
+}
+
+func (n *node) hash() uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(x uint64) {
+		h = (h ^ x) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	for i := 0; i < len(n.op); i++ {
+		mix(uint64(n.op[i]))
+	}
+	for i := 0; i < len(n.leaf); i++ {
+		mix(uint64(n.leaf[i]))
+	}
+	mix(math.Float64bits(n.k))
+	for _, a := range n.args {
+		mix(uint64(a))
+	}
+	for _, c := range n.coefs {
+		mix(math.Float64bits(c))
+	}
+	return h
+}
+
+func (n *node) equal(m *node) bool {
+	return n.op == m.op && n.leaf == m.leaf && (n.k == m.k || n.k != n.k && m.k != m.k) && slices.Equal(n.args, m.args) &&
+		slices.Equal(n.coefs, m.coefs)
 }
 
 // Const is a number.
@@ -88,6 +113,9 @@ func (s *Space) Leaf(name string, i int64) T {
 func (s *Space) Undef(name string, i int64) T {
 	return s.intern(node{op: "leaf", leaf: name, k: float64(i), undef: true})
 }
+
+// Name says how Text writes the elements of an input.
+func (s *Space) Name(leaf string, element func(i int64) string) { s.names[leaf] = element }
 
 // IsUndef reports whether t is such an element.
 func (s *Space) IsUndef(t T) bool { return s.nodes[t].undef }
@@ -306,6 +334,10 @@ func (s *Space) text(b *strings.Builder, t T, depth int) {
 	case n.undef:
 		b.WriteString("undefined")
 	case n.op == "leaf":
+		if f := s.names[n.leaf]; f != nil {
+			b.WriteString(f(int64(n.k)))
+			return
+		}
 		fmt.Fprintf(b, "%s[%d]", n.leaf, int64(n.k))
 	case depth == 0:
 		b.WriteString("...")
