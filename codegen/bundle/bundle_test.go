@@ -1,0 +1,122 @@
+package bundle
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptoc/codegen/cpp"
+	"ptoc/codegen/toolchain"
+	"ptoc/ir"
+	"ptoc/lang/source"
+)
+
+// artifact is a kernel that does nothing, and an engine that is none.
+func artifact(t *testing.T) *Artifact {
+	t.Helper()
+	if _, err := toolchain.Find(); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("PTOC_CACHE", t.TempDir())
+	tc, err := toolchain.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tc.Close() })
+	f := ir.NewFunc("step", ir.InCore, source.Span{})
+	f.AddParam("x", &ir.Tensor{Dims: []ir.Dim{ir.SymDim("N")}, DType: ir.FP32}, ir.InOut)
+	ir.NewBuilder(f, f.Body).Return()
+	m := &ir.Module{Name: "nothing", Funcs: []*ir.Func{f}, Syms: []string{"N"}}
+	code, err := cpp.Generate(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := tc.Compile(context.Background(), toolchain.Unit{Name: "nothing.cpp", Source: code.Text}, toolchain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Artifact{Module: m, Entry: "step", Source: "nothing.pl", Code: code, Kernels: res.Path, Engine: res.Path, Compiler: "g++"}
+}
+
+func TestWhatIsWrittenOpens(t *testing.T) {
+	a := artifact(t)
+	dir := filepath.Join(t.TempDir(), "b")
+	for range 2 { // the second replaces the first
+		if err := Write(dir, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := b.Manifest.Kernels
+	if b.Entry != "step" || len(k) != 1 || len(k[0].Params) != 1 || k[0].Syms[0] != "N" || !strings.Contains(b.Program.Text, "def step") {
+		t.Errorf("%+v", b)
+	}
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".ptoc*"))
+	if len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
+	a := artifact(t)
+	dir := t.TempDir()
+	keep := filepath.Join(dir, "mine.txt")
+	if err := os.WriteFile(keep, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, a); err == nil || !strings.Contains(err.Error(), "not a bundle") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(keep); err != nil {
+		t.Error(err)
+	}
+	a.Kernels = filepath.Join(dir, "no such file")
+	fresh := filepath.Join(t.TempDir(), "b")
+	if err := Write(fresh, a); err == nil {
+		t.Error("written without its kernels")
+	}
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("half a bundle is there")
+	}
+}
+
+func TestBundlesThatDoNotFitSaySo(t *testing.T) {
+	a := artifact(t)
+	for name, tt := range map[string]struct {
+		damage func(dir string, m *Manifest)
+		want   string
+	}{
+		"format":  {func(_ string, m *Manifest) { m.Format++ }, "another version of ptoc"},
+		"arch":    {func(_ string, m *Manifest) { m.Arch = "vax" }, "compiled for vax"},
+		"cpu":     {func(_ string, m *Manifest) { m.CPU = append(m.CPU, "avx9000") }, "avx9000, which this one lacks"},
+		"kernels": {func(dir string, _ *Manifest) { os.Truncate(filepath.Join(dir, kernelsFile), 100) }, "kernels.so is missing or damaged"},
+		"engine":  {func(dir string, _ *Manifest) { os.Remove(filepath.Join(dir, engineFile)) }, "engine.so is missing or damaged"},
+		"program": {func(dir string, _ *Manifest) { os.Remove(filepath.Join(dir, programFile)) }, "not complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "b")
+			if err := Write(dir, a); err != nil {
+				t.Fatal(err)
+			}
+			m := a.manifest()
+			tt.damage(dir, m)
+			text, _ := json.Marshal(m)
+			if err := os.WriteFile(filepath.Join(dir, manifestFile), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	os.WriteFile(filepath.Join(t.TempDir(), manifestFile), []byte("{"), 0o644)
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a bundle") {
+		t.Errorf("%v", err)
+	}
+}
