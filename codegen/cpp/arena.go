@@ -80,25 +80,40 @@ func (e *fn) calleeNeed() ir.Dim {
 		if op.Kind != ir.Call {
 			return
 		}
-		callee, args := op.Callee(), op.Vals("args")
-		need := e.g.need[callee]
-		bind, err := ir.BindDims(callee, args)
-		if err != nil {
-			fail(op.Span, "%v", err)
-		}
-		need = need.Subst(func(a ir.Atom) (ir.Dim, bool) {
-			if a.Op == ir.AtomVal {
-				for i, p := range callee.Params() {
-					if p == a.Val {
-						return ir.DimOf(args[i]), true
-					}
-				}
-			}
-			return bind.Subst(a)
-		})
-		most = most.Max(e.entryDim(op, need))
+		most = most.Max(e.entryDim(op, e.needOf(op)))
 	})
 	return most
+}
+
+// needOf is the scratch of a call's callee, in this function's terms.
+func (e *fn) needOf(op *ir.Op) ir.Dim {
+	callee, args := op.Callee(), op.Vals("args")
+	bind, err := ir.BindDims(callee, args)
+	if err != nil {
+		fail(op.Span, "%v", err)
+	}
+	return e.g.need[callee].Subst(func(a ir.Atom) (ir.Dim, bool) {
+		if a.Op == ir.AtomVal {
+			for i, p := range callee.Params() {
+				if p == a.Val {
+					return ir.DimOf(args[i]), true
+				}
+			}
+		}
+		return bind.Subst(a)
+	})
+}
+
+// checkNeed makes sure that a callee's scratch fits where its size was only bounded when the arena was
+// made.
+func (e *fn) checkNeed(op *ir.Op) {
+	need := e.needOf(op)
+	exact := true
+	need.Walk(func(a ir.Atom) { exact = exact && (a.Op == ir.AtomSym || isParam(e.f, a.Val)) })
+	if !exact {
+		n := e.dim(e.own.Add(need))
+		e.w.line("if (%s > ctx->arena_bytes - (arena - ctx->arena)) return ptoc_fail(ctx, PTOC_NO_MEMORY, %d, %s);", n, e.site(op), n)
+	}
 }
 
 // entryDim replaces what is known only while the kernel runs by what bounds it: a view's extents by those

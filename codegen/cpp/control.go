@@ -433,6 +433,7 @@ func (e *fn) call(op *ir.Op) {
 		}
 		list = append(list, e.bareDim(d))
 	}
+	e.checkNeed(op)
 	e.w.line("if (i32 status = f_%s(%s)) return status;", callee.Name, join(list))
 }
 

@@ -118,12 +118,18 @@ func (g *gen) site(f *ir.Func, op *ir.Op) int {
 	return len(g.out.Sites) - 1
 }
 
+// libraryNames are functions that compilers call on their own; a kernel would take their place.
+var libraryNames = map[string]bool{"memcpy": true, "memmove": true, "memset": true, "memcmp": true}
+
 // function prints f after its callees, once.
 func (g *gen) function(f *ir.Func) {
 	if g.done[f] {
 		return
 	}
 	g.done[f] = true
+	if libraryNames[f.Name] {
+		fail(f.Span, "a kernel cannot be called %s: compiled code uses a function of that name", f.Name)
+	}
 	f.Body.Walk(func(op *ir.Op) {
 		if op.Kind == ir.Call {
 			g.function(op.Callee())
