@@ -1,0 +1,34 @@
+package abi
+
+import "reflect"
+
+// What a kernel on a GPU is launched with: one GPULaunch for each rank that runs on the device, in an
+// array whose address is the kernel's only parameter; a block takes the one of its %ctaid.y. Args are the
+// same slots as on the CPU, Domain, RankCtl and Fault the same structs, with device addresses.
+
+// GPULaunch is one rank's part of a launch.
+type GPULaunch struct {
+	Ctx  uintptr // GPUCtx*
+	Args uintptr // const i64*
+}
+
+// GPUCtx is what a kernel on a GPU knows beside its arguments.
+type GPUCtx struct {
+	Device     int32
+	NDevices   int32
+	Arena      uintptr // scratch in global memory, for kernels that need more than a block's shared memory
+	ArenaBytes int64
+	Abort      uintptr // i32: not 0 when waits shall give up
+	Fault      uintptr // Fault*
+	Self       uintptr // RankCtl*
+	Patience   int64   // nanoseconds that a wait may last; 0: for ever
+}
+
+// Offset is the byte offset of a field of one of this package's structs.
+func Offset[T any](field string) int64 {
+	f, ok := reflect.TypeFor[T]().FieldByName(field)
+	if !ok {
+		panic("abi: no field " + field)
+	}
+	return int64(f.Offset)
+}

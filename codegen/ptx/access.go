@@ -1,0 +1,272 @@
+package ptx
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+)
+
+// dims and ints are extents and operands as i64.
+func (e *fn) dims(ds []ir.Dim) []val {
+	out := make([]val, len(ds))
+	for i, d := range ds {
+		out[i] = e.dim(d)
+	}
+	return out
+}
+
+func (e *fn) ints(vs []*ir.Value) []val {
+	out := make([]val, len(vs))
+	for i, v := range vs {
+		out[i] = e.scalarAs(v, ir.INDEX)
+	}
+	return out
+}
+
+// bounds checks that [off, off+size) lies in [0, dim), whatever the numbers are. peer is that of a remote
+// access, or nil.
+func (e *fn) bounds(op *ir.Op, offs, sizes, dims []val, peer val) {
+	for i := range dims {
+		o, s, d := offs[i], sizes[i], dims[i]
+		if inside(o, s, d) {
+			continue
+		}
+		code, args := abi.LocalBounds, []val{i64(int64(i)), o, s, d}
+		if peer != nil {
+			code, args = abi.RemoteBounds, append(args, peer)
+		}
+		bad := e.b.NewOr(e.icmp(enum.IPredSLT, o, i64(0)), e.icmp(enum.IPredSLT, s, i64(0)))
+		bad = e.b.NewOr(bad, e.icmp(enum.IPredSGT, s, d))
+		bad = e.b.NewOr(bad, e.icmp(enum.IPredSGT, o, e.sub(d, s)))
+		e.check(op, bad, code, args...)
+	}
+}
+
+// inside: the access is seen to be within bounds.
+func inside(o, s, d val) bool {
+	a, ok1 := intOf(o)
+	b, ok2 := intOf(s)
+	c, ok3 := intOf(d)
+	if ok1 && a == 0 && s == d {
+		return true // the whole extent
+	}
+	return ok1 && ok2 && ok3 && a >= 0 && b >= 0 && b <= c && a <= c-b
+}
+
+// element is the address at offs.
+func (e *fn) element(m *memory, offs []val) val {
+	off := i64(0)
+	for i, o := range offs {
+		off = e.add(off, e.mul(o, e.dim(m.strides[i])))
+	}
+	return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
+}
+
+// rectangle is part of m.
+func (e *fn) rectangle(m *memory, offs []val, dims []ir.Dim) *memory {
+	return &memory{ptr: e.element(m, offs), dom: m.dom, strides: m.strides, dims: dims, dt: m.dt, root: m.root}
+}
+
+// peer checks that a peer is a rank of m's domain.
+func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) val {
+	p, n := e.scalarAs(v, ir.INDEX), e.domainField(m.dom, "NRanks")
+	e.check(op, e.icmp(enum.IPredUGE, p, n), abi.BadPeer, p, n)
+	return p
+}
+
+// remote is m on a peer: windows stand at the same distance from each rank's base.
+func (e *fn) remote(m *memory, peer val) *memory {
+	r := *m
+	far := e.windowOf(m.dom, peer)
+	near := e.windowOf(m.dom, e.rankOf(m.dom))
+	distance := e.sub(e.b.NewPtrToInt(m.ptr, types.I64), e.b.NewPtrToInt(near, types.I64))
+	r.ptr = e.offset(far, distance)
+	return &r
+}
+
+// view emits slices, reshapes and peer views of memory, and the copies that these are of tiles.
+func (e *fn) view(op *ir.Op) {
+	v := op.Result()
+	_, tile := v.Type.(*ir.Tile)
+	switch {
+	case op.Kind == ir.Peer:
+		m := e.data(op.Val("target"))
+		e.mems[v] = e.remote(m, e.peer(op, m, op.Val("peer")))
+	case op.Kind == ir.Slice:
+		m := e.data(op.Val("x"))
+		shape := ir.DimsOf(op.Vals("shape"))
+		offs := e.ints(op.Vals("offsets"))
+		e.bounds(op, offs, e.dims(shape), e.dims(m.dims), nil)
+		r := e.rectangle(m, offs, shape)
+		drop := op.Int("drop_dims")
+		r.dims, r.strides = r.dims[drop:], r.strides[drop:]
+		if tile {
+			e.copy(op, r, e.declareTile(v), false)
+			return
+		}
+		e.mems[v] = r
+	default:
+		m := e.data(op.Val("x"))
+		if !m.contiguous() {
+			fail(op.Span, "pl.reshape needs memory without gaps: copy the view into a created tensor first")
+		}
+		dims := ir.ShapeOf(v.Type)
+		e.mems[v] = &memory{ptr: m.ptr, dom: m.dom, dims: dims, strides: rowMajor(dims), dt: m.dt, root: m.root}
+	}
+}
+
+// create emits pl.create_tensor: zeroed scratch.
+func (e *fn) create(op *ir.Op) {
+	v := op.Result()
+	t := v.Type.(*ir.Tensor)
+	for _, d := range t.Dims {
+		if _, ok := d.Const(); !ok {
+			x := e.dim(d)
+			e.check(op, e.icmp(enum.IPredSLT, x, i64(0)), abi.BadValue, x, i64(0), i64(1<<63-1))
+		}
+	}
+	m := &memory{ptr: e.place(v), dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, root: arenaRoot}
+	e.mems[v] = m
+	zero := e.zero(t.DType)
+	e.spread(&nest{op: op, shape: t.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})
+}
+
+// read emits pl.read. What other ranks may be writing meanwhile, signals, only one thread reads: all
+// threads must get the same value.
+func (e *fn) read(op *ir.Op) {
+	m := e.data(op.Val("x"))
+	p := e.checkedElement(op, m)
+	e.touch([]*memory{m}, nil)
+	if m.dom != nil && m.dt == ir.INT32 {
+		e.vals[op.Result()] = e.broadcast(types.I32, func() val {
+			return e.asm(types.I32, "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l", p)
+		})
+		return
+	}
+	e.vals[op.Result()] = e.loadElem(p, m.dt)
+}
+
+func (e *fn) write(op *ir.Op) {
+	m := e.data(op.Val("tensor"))
+	p := e.checkedElement(op, m)
+	x := e.scalarAs(op.Val("value"), m.dt)
+	e.touch(nil, []*memory{m})
+	e.firstThread(func() { e.storeElem(x, p, m.dt) })
+}
+
+func (e *fn) checkedElement(op *ir.Op, m *memory) val {
+	idx := e.ints(op.Vals("indices"))
+	one := make([]val, len(idx))
+	for i := range one {
+		one[i] = i64(1)
+	}
+	e.bounds(op, idx, one, e.dims(m.dims), nil)
+	return e.element(m, idx)
+}
+
+// access emits loads and stores that are not fused, and put and get.
+func (e *fn) loadTile(op *ir.Op, mem string) {
+	m, peer := e.local(op, mem)
+	dims := ir.ShapeOf(op.Result().Type)
+	offs := e.ints(op.Vals("offsets"))
+	e.bounds(op, offs, e.dims(dims), e.dims(m.dims), peer)
+	e.copy(op, e.rectangle(m, offs, dims), e.declareTile(op.Result()), false)
+}
+
+func (e *fn) storeTile(op *ir.Op, mem string) {
+	m, peer := e.local(op, mem)
+	t := e.data(op.Val("tile"))
+	dims := alignRight(t.dims, len(m.dims))
+	offs := e.ints(op.Vals("offsets"))
+	e.bounds(op, offs, e.dims(dims), e.dims(m.dims), peer)
+	e.copy(op, t, e.rectangle(m, offs, dims), op.Enum("atomic").Is("Add"))
+}
+
+// local is the memory of an op, at its peer if it has one.
+func (e *fn) local(op *ir.Op, mem string) (*memory, val) {
+	m := e.data(op.Val(mem))
+	if op.Kind.ParamIndex("peer") < 0 {
+		return m, nil
+	}
+	p := e.peer(op, m, op.Val("peer"))
+	return e.remote(m, p), p
+}
+
+func alignRight(dims []ir.Dim, n int) []ir.Dim {
+	out := make([]ir.Dim, 0, n)
+	for i := len(dims); i < n; i++ {
+		out = append(out, ir.ConstDim(1))
+	}
+	return append(out, dims...)
+}
+
+func (e *fn) copyRegion(op *ir.Op) {
+	dst, src := e.data(op.Val("dst")), e.data(op.Val("src"))
+	var dstPeer, srcPeer val
+	if op.Kind == ir.Put {
+		dst, dstPeer = e.local(op, "dst")
+	} else {
+		src, srcPeer = e.local(op, "src")
+	}
+	if op.Arg("shape").Given() {
+		shape := ir.DimsOf(op.Vals("shape"))
+		do, so := e.ints(op.Vals("dst_offsets")), e.ints(op.Vals("src_offsets"))
+		e.bounds(op, do, e.dims(shape), e.dims(dst.dims), dstPeer)
+		e.bounds(op, so, e.dims(shape), e.dims(src.dims), srcPeer)
+		dst, src = e.rectangle(dst, do, shape), e.rectangle(src, so, shape)
+	}
+	e.copy(op, src, dst, op.Enum("atomic").Is("Add"))
+}
+
+// copy spreads a copy, or an atomic addition, over the threads.
+func (e *fn) copy(op *ir.Op, from, to *memory, atomic bool) {
+	e.spread(&nest{op: op, shape: to.dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic,
+		body: func(in []val, _ val) []val { return in }})
+}
+
+func (e *fn) concat(op *ir.Op) {
+	a, b := e.data(op.Val("a")), e.data(op.Val("b"))
+	out := e.declareTile(op.Result())
+	k := op.Axis("axis", len(a.dims))
+	part := *out
+	part.dims = a.dims
+	e.copy(op, a, &part, false)
+	offs := make([]val, len(a.dims))
+	for i := range offs {
+		offs[i] = i64(0)
+	}
+	offs[k] = e.dim(a.dims[k])
+	e.copy(op, b, e.rectangle(out, offs, b.dims), false)
+}
+
+func (e *fn) fillpad(op *ir.Op) {
+	x, out := e.data(op.Val("x")), e.declareTile(op.Result())
+	value := e.zero(out.dt)
+	if v := op.Val("value"); v != nil {
+		value = e.scalarAs(v, out.dt)
+	}
+	e.spread(&nest{op: op, shape: out.dims, outs: []*memory{out}, body: func([]val, val) []val { return []val{value} }})
+	part := *out
+	part.dims = x.dims
+	e.copy(op, x, &part, false)
+}
+
+func (e *fn) transpose(op *ir.Op) {
+	x, out := e.data(op.Val("x")), e.declareTile(op.Result())
+	m := *x
+	m.dims, m.strides = append([]ir.Dim(nil), x.dims...), append([]ir.Dim(nil), x.strides...)
+	i, j := op.Axis("axis1", len(x.dims)), op.Axis("axis2", len(x.dims))
+	m.dims[i], m.dims[j] = m.dims[j], m.dims[i]
+	m.strides[i], m.strides[j] = m.strides[j], m.strides[i]
+	e.copy(op, &m, out, false)
+}
+
+func (e *fn) arange(op *ir.Op) {
+	out := e.declareTile(op.Result())
+	start := e.scalarAs(op.Val("start"), ir.INDEX)
+	e.spread(&nest{op: op, shape: out.dims, outs: []*memory{out}, index: true, body: func(_ []val, col val) []val {
+		return []val{e.convert(e.add(start, col), ir.INDEX, out.dt)}
+	}})
+}

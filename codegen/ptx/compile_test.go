@@ -1,0 +1,69 @@
+package ptx
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ptoc/ir"
+	"ptoc/lang/check"
+	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/lang/syntax"
+	"ptoc/passes"
+	"ptoc/tests/ptxas"
+	"ptoc/tests/ptxsim"
+)
+
+// lower reads a program and runs all passes.
+func lower(t testing.TB, name string) *ir.Module {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &diag.List{}
+	file := source.NewFile(name, string(text))
+	m := check.File(syntax.Parse(file, syntax.ModeFor(name), l), check.Options{}, l)
+	if l.HasErrors() {
+		t.Fatal(l)
+	}
+	if d := passes.Run(m, passes.Options{}); d.HasErrors() {
+		t.Fatal(d)
+	}
+	return m
+}
+
+// Every kernel of every example is accepted by LLVM, by the interpreter, and by NVIDIA's assembler.
+func TestExamplesCompile(t *testing.T) {
+	files, _ := filepath.Glob("../../examples/*.pl")
+	more, _ := filepath.Glob("../../examples/course/*.pl")
+	for _, name := range append(files, more...) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			out, err := Generate(lower(t, name), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := Compile(out.LLVM, "sm_80")
+			if errors.Is(err, ErrNoLLVM) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out.LLVM)
+			}
+			if _, err := ptxsim.Parse(text); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+			use, err := ptxas.Assemble(text, "sm_80")
+			if err != nil && !errors.Is(err, ptxas.ErrMissing) {
+				t.Errorf("%v\n%s", err, text)
+			}
+			for _, u := range use {
+				if u.SpillStores > 0 {
+					t.Errorf("%s spills: %+v", u.Kernel, u)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,462 @@
+package ptx
+
+import (
+	ll "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+)
+
+// block emits the ops of a block up to its terminator.
+func (e *fn) block(b *ir.Block) {
+	for _, op := range b.Ops {
+		if op.Kind.Terminator {
+			return
+		}
+		e.op(op)
+	}
+}
+
+// op emits one op.
+func (e *fn) op(op *ir.Op) {
+	switch op.Kind {
+	case ir.For:
+		e.forLoop(op)
+	case ir.While:
+		e.whileLoop(op)
+	case ir.If:
+		e.branch(op)
+	case ir.Call:
+		e.call(op)
+	case ir.Fused:
+		e.fused(op)
+	case ir.Load:
+		e.loadTile(op, "tensor")
+	case ir.RemoteLoad:
+		e.loadTile(op, "target")
+	case ir.Store:
+		e.storeTile(op, "tensor")
+	case ir.RemoteStore:
+		e.storeTile(op, "target")
+	case ir.Put, ir.Get:
+		e.copyRegion(op)
+	case ir.Read:
+		e.read(op)
+	case ir.Write:
+		e.write(op)
+	case ir.Arange:
+		e.arange(op)
+	case ir.CreateTensor:
+		e.create(op)
+	case ir.Peer, ir.Slice, ir.Reshape:
+		e.view(op)
+	case ir.Transpose:
+		e.transpose(op)
+	case ir.Concat:
+		e.concat(op)
+	case ir.FillPad:
+		e.fillpad(op)
+	case ir.Sum, ir.Prod, ir.Amax, ir.Amin:
+		e.reduce(op)
+	case ir.MatMul, ir.MatMulAcc:
+		e.matmul(op)
+	default:
+		e.smallOp(op)
+	}
+}
+
+func (e *fn) smallOp(op *ir.Op) {
+	switch op.Kind {
+	case ir.Notify:
+		e.notify(op)
+	case ir.Wait:
+		e.wait(op)
+	case ir.Fence:
+		e.fence()
+	case ir.GetCommCtx:
+		e.mems[op.Result()] = &memory{dom: e.data(op.Val("target")).dom}
+	case ir.Rank:
+		e.vals[op.Result()] = e.rankOf(e.data(op.Val("ctx")).dom)
+	case ir.NRanks:
+		e.vals[op.Result()] = e.domainField(e.data(op.Val("ctx")).dom, "NRanks")
+	case ir.BlockIdx, ir.BlockNum:
+		e.blockOf(op)
+	case ir.ArrayCreate, ir.ArrayGet, ir.ArraySet:
+		e.array(op)
+	default:
+		if op.Result() != nil {
+			if _, tile := op.Result().Type.(*ir.Tile); tile {
+				fail(op.Span, "%s: tile ops must be fused before", op.Kind.Name)
+			}
+		}
+		e.scalarOp(op)
+	}
+}
+
+// forLoop counts trips, so that the counter never passes the end of the integers.
+func (e *fn) forLoop(op *ir.Op) {
+	body := op.Regions[0]
+	start, stop, step := e.scalarAs(op.Val("start"), ir.INDEX), e.scalarAs(op.Val("stop"), ir.INDEX), e.scalarAs(op.Val("step"), ir.INDEX)
+	trips := e.trips(op, start, stop, step)
+	phis, tiles := e.carryIn(op, body.Args[1:])
+	e.settle()
+
+	head, in, out := e.label("for"), e.label("for_body"), e.label("for_end")
+	from := e.b
+	e.b.NewBr(head)
+	n := head.NewPhi(incoming(i64(0), from))
+	e.enter(head, from, phis)
+	e.at(head)
+	head.NewCondBr(e.icmp(enum.IPredULT, n, trips), in, out)
+	e.at(in)
+	e.vals[body.Args[0]] = e.add(start, e.mul(n, step))
+	e.loops = append(e.loops, op)
+	e.block(body)
+	e.loops = e.loops[:len(e.loops)-1]
+	e.carryOn(body, phis, tiles)
+	n.Incs = append(n.Incs, incoming(e.b.NewAdd(n, i64(1)), e.b))
+	e.b.NewBr(head)
+	e.at(out)
+	e.carryOut(op, body.Args[1:])
+}
+
+// trips is how often a loop runs; the difference of two i64 fits an unsigned one.
+func (e *fn) trips(op *ir.Op, start, stop, step val) val {
+	n, known := intOf(step)
+	if !known || n == 0 {
+		e.check(op, e.isZero(step), abi.BadValue, i64(0), i64(1), i64(1<<63-1))
+		step = e.sel(e.isZero(step), i64(1), step)
+	}
+	count := func(low, high, by val) val {
+		span := e.b.NewSub(high, low)
+		if m, ok := intOf(by); !ok || m != 1 {
+			span = e.b.NewSub(span, i64(1))
+			q := e.b.NewUDiv(span, by)
+			return e.sel(e.icmp(enum.IPredSLT, low, high), e.b.NewAdd(q, i64(1)), i64(0))
+		}
+		return e.sel(e.icmp(enum.IPredSLT, low, high), span, i64(0))
+	}
+	switch {
+	case known && n > 0:
+		return count(start, stop, step)
+	case known:
+		return count(stop, start, i64(-n))
+	}
+	up := e.icmp(enum.IPredSGT, step, i64(0))
+	return e.sel(up, count(start, stop, step), count(stop, start, e.b.NewSub(i64(0), step)))
+}
+
+// carried is a scalar that a loop carries.
+type carried struct {
+	arg  *ir.Value
+	init val
+	phi  *ll.InstPhi
+}
+
+// carryIn prepares what a loop carries: scalars become phis, tiles and arrays have places of their own.
+func (e *fn) carryIn(op *ir.Op, args []*ir.Value) (phis []*carried, rest []*ir.Value) {
+	inits := op.Vals("init_values")
+	for i, a := range args {
+		if t, ok := a.Type.(*ir.Scalar); ok {
+			phis = append(phis, &carried{arg: a, init: e.scalarAs(inits[i], t.DType)})
+			continue
+		}
+		rest = append(rest, a)
+		e.declareCarried(a)
+		e.move([]*ir.Value{a}, []*ir.Value{inits[i]})
+	}
+	return phis, rest
+}
+
+// declareCarried makes the variable of an array; a tile's place is planned.
+func (e *fn) declareCarried(v *ir.Value) {
+	switch t := v.Type.(type) {
+	case *ir.Array:
+		e.vals[v] = e.alloca(arrayType(t))
+	case *ir.Tile:
+		e.data(v)
+	default:
+		fail(e.f.Span, "%s: a loop cannot carry %s", e.f.Name, v.Type)
+	}
+}
+
+func (e *fn) enter(head, from *ll.Block, phis []*carried) {
+	for _, c := range phis {
+		c.phi = head.NewPhi(incoming(c.init, from))
+		e.vals[c.arg] = c.phi
+	}
+}
+
+// carryOn hands the yielded values on to the next iteration, all at the same time.
+func (e *fn) carryOn(body *ir.Block, phis []*carried, rest []*ir.Value) {
+	args := body.Args
+	var yields []*ir.Value
+	if t := body.Terminator(); t != nil {
+		yields = t.Vals("values")
+	}
+	args = args[len(args)-len(yields):]
+	at := map[*ir.Value]*ir.Value{}
+	for i, a := range args {
+		at[a] = yields[i]
+	}
+	var next []val
+	for _, c := range phis {
+		next = append(next, e.scalarAs(at[c.arg], ir.DTypeOf(c.arg.Type)))
+	}
+	var from []*ir.Value
+	for _, v := range rest {
+		from = append(from, at[v])
+	}
+	e.move(rest, from)
+	e.settle()
+	for i, c := range phis {
+		c.phi.Incs = append(c.phi.Incs, incoming(next[i], e.b))
+	}
+}
+
+// carryOut makes a loop's results: what it carries, after the last iteration.
+func (e *fn) carryOut(op *ir.Op, args []*ir.Value) {
+	for i, r := range op.Results {
+		if x, ok := e.vals[args[i]]; ok {
+			e.vals[r] = x
+		}
+		if m, ok := e.mems[args[i]]; ok {
+			e.mems[r] = m
+		}
+	}
+}
+
+// move gives tiles and arrays new contents, all at the same time.
+func (e *fn) move(to, from []*ir.Value) {
+	nests := map[string]*nest{}
+	var order []*nest
+	for i, v := range to {
+		x := from[i]
+		if v == x {
+			continue
+		}
+		if t, ok := v.Type.(*ir.Array); ok {
+			e.b.NewStore(e.b.NewLoad(arrayType(t), e.vals[x]), e.vals[v])
+			continue
+		}
+		a, b := e.data(v), e.data(x)
+		if v.Arena != nil && x.Arena != nil && v.Arena.Equal(*x.Arena) {
+			continue
+		}
+		// Tiles of one size in one loop: one may be the other's old content.
+		size := ir.Product(a.dims)
+		n := nests[size.String()]
+		if n == nil {
+			n = &nest{shape: []ir.Dim{size}, body: func(in []val, _ val) []val { return in }}
+			nests[size.String()] = n
+			order = append(order, n)
+		}
+		n.ins = append(n.ins, flat(b))
+		n.outs = append(n.outs, flat(a))
+	}
+	for _, n := range order {
+		e.spread(n)
+	}
+}
+
+func flat(m *memory) *memory {
+	f := *m
+	f.dims, f.strides = []ir.Dim{ir.Product(m.dims)}, []ir.Dim{ir.ConstDim(1)}
+	return &f
+}
+
+// whileLoop asks all threads whether to stop: each looks at the abort word by itself.
+func (e *fn) whileLoop(op *ir.Op) {
+	body := op.Regions[0]
+	phis, rest := e.carryIn(op, body.Args)
+	e.settle()
+	head, out := e.label("while"), e.label("while_end")
+	from := e.b
+	e.b.NewBr(head)
+	e.enter(head, from, phis)
+	e.at(head)
+	e.poll(op)
+	for _, in := range body.Ops {
+		if in.Kind.Terminator {
+			break
+		}
+		if in.Kind != ir.Cond {
+			e.op(in)
+			continue
+		}
+		e.settle()
+		on := e.label("while_body")
+		e.b.NewCondBr(e.scalarAs(in.Val("cond"), ir.BOOL), on, out)
+		e.at(on)
+	}
+	e.carryOn(body, phis, rest)
+	e.b.NewBr(head)
+	e.at(out)
+	e.carryOut(op, body.Args)
+}
+
+// poll ends the kernel when the abort word is set.
+func (e *fn) poll(op *ir.Op) {
+	word := e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Abort"))
+	x := e.asm(types.I32, "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l", word)
+	e.check(op, e.anyThread(x), abi.Aborted)
+}
+
+// branch emits pl.if; both arms leave their results in the same places.
+func (e *fn) branch(op *ir.Op) {
+	for _, r := range op.Results {
+		if _, ok := r.Type.(*ir.Scalar); !ok {
+			e.declareCarried(r)
+		}
+	}
+	then, els, out := e.label("then"), e.label("else"), e.label("if_end")
+	e.b.NewCondBr(e.scalarAs(op.Val("cond"), ir.BOOL), then, els)
+	before := e.pending
+	after := hazards{}
+	var phis []*ll.InstPhi
+	for i, start := range []*ll.Block{then, els} {
+		e.at(start)
+		e.setPending(before)
+		var values []val
+		if i < len(op.Regions) {
+			values = e.arm(op, op.Regions[i])
+		}
+		for k, x := range values {
+			if i == 0 {
+				phis = append(phis, out.NewPhi(incoming(x, e.b)))
+			} else {
+				phis[k].Incs = append(phis[k].Incs, incoming(x, e.b))
+			}
+		}
+		for root, a := range e.pending {
+			after[root] |= a
+		}
+		e.b.NewBr(out)
+	}
+	e.at(out)
+	e.setPending(after)
+	for _, r := range op.Results {
+		if _, ok := r.Type.(*ir.Scalar); ok {
+			e.vals[r] = phis[0]
+			phis = phis[1:]
+		}
+	}
+}
+
+func (e *fn) setPending(h hazards) {
+	e.kernel.pending = hazards{}
+	for root, a := range h {
+		e.kernel.pending[root] = a
+	}
+}
+
+// arm emits one region of a branch and returns its scalar results.
+func (e *fn) arm(op *ir.Op, b *ir.Block) []val {
+	e.block(b)
+	t := b.Terminator()
+	if t == nil {
+		return nil
+	}
+	var out []val
+	var to, from []*ir.Value
+	for i, r := range op.Results {
+		v := t.Vals("values")[i]
+		if s, ok := r.Type.(*ir.Scalar); ok {
+			out = append(out, e.scalarAs(v, s.DType))
+		} else {
+			to, from = append(to, r), append(from, v)
+		}
+	}
+	e.move(to, from)
+	return out
+}
+
+// call expands the callee in place; its scratch lies behind ours.
+func (e *fn) call(op *ir.Op) {
+	callee, args := op.Callee(), op.Vals("args")
+	bind, err := ir.BindDims(callee, args)
+	if err != nil {
+		fail(op.Span, "%v", err)
+	}
+	in := &fn{kernel: e.kernel, f: callee, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{},
+		sites: map[*ir.Op]int{}, base: e.base}
+	if e.f.Arena != nil {
+		in.base = e.add(e.base, e.dim(*e.f.Arena))
+	}
+	for i, p := range callee.Params() {
+		switch t := p.Type.(type) {
+		case *ir.Tensor:
+			m := e.data(args[i])
+			if !m.contiguous() {
+				fail(op.Span, "%s parameter %s needs memory without gaps: copy the view into a created tensor first", callee.Name, p.Name)
+			}
+			e.agree(op, bind, t.Dims, m.dims)
+			in.mems[p] = &memory{ptr: m.ptr, dom: m.dom, dims: t.Dims, strides: rowMajor(t.Dims), dt: m.dt, root: m.root}
+		case *ir.Scalar:
+			in.vals[p] = e.scalarAs(args[i], t.DType)
+		}
+	}
+	for _, s := range callee.DimSyms() {
+		d, ok := bind[s]
+		if !ok {
+			d = ir.SymDim(s)
+		}
+		in.syms[s] = e.dim(d)
+	}
+	in.block(callee.Body)
+}
+
+// agree checks extents that could not be compared before.
+func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
+	for i := range want {
+		if w := want[i].Subst(bind.Subst); !w.Equal(got[i]) {
+			a, b := e.dim(got[i]), e.dim(w)
+			e.check(op, e.icmp(enum.IPredNE, a, b), abi.Shape, i64(int64(i)), a, b)
+		}
+	}
+}
+
+// blockOf is the position in the enclosing pl.spmd.
+func (e *fn) blockOf(op *ir.Op) {
+	for i := len(e.loops) - 1; i >= 0; i-- {
+		if l := e.loops[i]; l.Enum("kind").Is("spmd") {
+			v := l.Regions[0].Args[0]
+			if op.Kind == ir.BlockNum {
+				v = l.Val("stop")
+			}
+			e.vals[op.Result()] = e.scalarAs(v, ir.INDEX)
+			return
+		}
+	}
+	e.vals[op.Result()] = i64(map[*ir.Kind]int64{ir.BlockIdx: 0, ir.BlockNum: 1}[op.Kind])
+}
+
+func arrayType(t *ir.Array) types.Type { return types.NewArray(uint64(t.N), regType(t.DType)) }
+
+// array emits the ops on small arrays: every thread has its own copy in local memory.
+func (e *fn) array(op *ir.Op) {
+	v := op.Result()
+	if op.Kind == ir.ArrayCreate {
+		t := v.Type.(*ir.Array)
+		e.vals[v] = e.alloca(arrayType(t))
+		e.b.NewStore(constant.NewZeroInitializer(arrayType(t)), e.vals[v])
+		return
+	}
+	a := op.Val("array")
+	t := a.Type.(*ir.Array)
+	i := e.scalarAs(op.Val("index"), ir.INDEX)
+	if n, ok := intOf(i); !ok || n < 0 || n >= t.N {
+		e.check(op, e.icmp(enum.IPredUGE, i, i64(t.N)), abi.LocalBounds, i64(0), i, i64(1), i64(t.N))
+	}
+	place := func(arr val) val { return e.b.NewGetElementPtr(arrayType(t), arr, i64(0), i) }
+	if op.Kind == ir.ArrayGet {
+		e.vals[v] = e.b.NewLoad(regType(t.DType), place(e.vals[a]))
+		return
+	}
+	e.vals[v] = e.alloca(arrayType(t))
+	e.b.NewStore(e.b.NewLoad(arrayType(t), e.vals[a]), e.vals[v])
+	e.b.NewStore(e.scalarAs(op.Val("value"), t.DType), place(e.vals[v]))
+}

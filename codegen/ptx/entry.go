@@ -1,0 +1,154 @@
+package ptx
+
+import (
+	ll "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+)
+
+// kernel is the entry being built; what it calls is expanded into it.
+type kernel struct {
+	g *gen
+	builder
+	entry *ll.Block // where allocas go
+
+	ctx     val // i8 addrspace(1)*
+	tid     val // i64
+	space   int // of the arena: shared or global
+	arena   val // its first byte
+	faulted val // i1*: an element of a spread loop went wrong
+	pending hazards
+}
+
+// entry builds the kernel of f.
+func (g *gen) entry(f *ir.Func) {
+	name := abi.KernelSymbol(f.Name)
+	launch := ll.NewParam("launch", bytesIn(global))
+	code := g.mod.NewFunc(name, types.Void, launch)
+	k := &kernel{g: g, builder: builder{fn: code}, pending: hazards{}}
+	k.entry = code.NewBlock("entry")
+	k.at(k.entry)
+	g.annot = append(g.annot, annotation{code, "kernel", 1}, annotation{code, "reqntidx", Threads})
+
+	k.tid = k.b.NewZExt(k.sreg("tid.x"), types.I64)
+	rank := k.b.NewZExt(k.sreg("ctaid.y"), types.I64)
+	mine := k.offset(launch, k.mul(rank, i64(2*abi.Offset[abi.GPULaunch]("Args"))))
+	k.ctx = k.pointerAt(mine, abi.Offset[abi.GPULaunch]("Ctx"))
+	args := k.pointerAt(mine, abi.Offset[abi.GPULaunch]("Args"))
+	k.faulted = k.b.NewAlloca(types.I1)
+
+	info := Kernel{Name: f.Name, Kind: f.Kind, Func: f, Syms: f.DimSyms(), Threads: Threads}
+	need := g.need(f)
+	if n, ok := need.Const(); ok && n <= maxShared {
+		k.space, info.Shared = shared, int(n)
+		k.arena = k.typed(g.arena, types.I8)
+	} else {
+		k.space, info.Arena = global, need
+		k.arena = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Arena"))
+	}
+	e := &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{}, base: i64(0)}
+	e.unpack(args)
+	e.block(f.Body)
+	k.b.NewRet(nil)
+	g.out.Kernels = append(g.out.Kernels, info)
+}
+
+// sreg reads a special register.
+func (k *kernel) sreg(name string) val {
+	return k.b.NewCall(k.g.extern("llvm.nvvm.read.ptx.sreg."+name, types.I32))
+}
+
+// alloca makes a variable of the kernel.
+func (k *kernel) alloca(t types.Type) val {
+	in := ll.NewAlloca(t)
+	k.entry.Insts = append([]ll.Instruction{in}, k.entry.Insts...)
+	return in
+}
+
+// unpack binds parameters and symbols to the argument slots.
+func (e *fn) unpack(args val) {
+	slot := int64(0)
+	next := func() val {
+		x := e.load(types.I64, e.offset(args, i64(8*slot)), 8)
+		slot++
+		return x
+	}
+	for _, p := range e.f.Params() {
+		switch t := p.Type.(type) {
+		case *ir.Tensor:
+			m := &memory{dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, root: p}
+			if t.Window {
+				m.dom = e.b.NewIntToPtr(next(), bytesIn(global))
+				m.ptr = e.offset(e.windowOf(m.dom, e.rankOf(m.dom)), next())
+			} else {
+				m.ptr = e.b.NewIntToPtr(next(), bytesIn(global))
+			}
+			e.mems[p] = m
+		case *ir.Scalar:
+			e.vals[p] = e.unpackScalar(next(), t.DType)
+		default:
+			fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
+		}
+	}
+	for _, s := range e.f.DimSyms() {
+		e.syms[s] = next()
+	}
+}
+
+// unpackScalar turns a slot into a scalar; floats travel as the bits of a double.
+func (e *fn) unpackScalar(x val, dt ir.DType) val {
+	switch {
+	case dt.IsFloat():
+		return e.b.NewFPTrunc(e.b.NewBitCast(x, types.Double), types.Float)
+	case dt == ir.BOOL:
+		return e.icmp(enum.IPredNE, x, i64(0))
+	case dt == ir.INDEX || dt == ir.INT64:
+		return x
+	}
+	return e.b.NewTrunc(x, regType(dt).(*types.IntType))
+}
+
+// need is the scratch of f and what it calls, in f's terms.
+func (g *gen) need(f *ir.Func) ir.Dim {
+	own := ir.Dim{}
+	if f.Arena != nil {
+		own = *f.Arena
+	}
+	most := ir.Dim{}
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind != ir.Call {
+			return
+		}
+		callee, args := op.Callee(), op.Vals("args")
+		bind, err := ir.BindDims(callee, args)
+		if err != nil {
+			fail(op.Span, "%v", err)
+		}
+		most = most.Max(g.need(callee).Subst(func(a ir.Atom) (ir.Dim, bool) {
+			if a.Op == ir.AtomVal {
+				for i, p := range callee.Params() {
+					if p == a.Val {
+						return ir.DimOf(args[i]), true
+					}
+				}
+			}
+			return bind.Subst(a)
+		}))
+	})
+	return own.Add(most)
+}
+
+// windowOf is the segment of a rank in this device's address space.
+func (e *fn) windowOf(dom, rank val) val {
+	table := e.pointerAt(dom, abi.Offset[abi.Domain]("Base"))
+	return e.pointerAt(e.offset(table, e.mul(rank, i64(8))), 0)
+}
+
+func (e *fn) rankOf(dom val) val { return e.domainField(dom, "Rank") }
+
+func (e *fn) domainField(dom val, field string) val {
+	return e.b.NewSExt(e.load(types.I32, e.offset(dom, i64(abi.Offset[abi.Domain](field))), 4), types.I64)
+}

@@ -1,0 +1,213 @@
+package ptx
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+)
+
+// fn expands one function into the kernel.
+type fn struct {
+	*kernel
+	f     *ir.Func
+	vals  map[*ir.Value]val     // scalars; arrays: their variable
+	mems  map[*ir.Value]*memory // tiles, tensors, views; contexts: their domain
+	syms  map[string]val
+	sites map[*ir.Op]int
+	base  val // i64: where the function's scratch begins in the arena
+	loops []*ir.Op
+
+	inElement bool // inside the body of a spread loop, where threads differ
+}
+
+// memory is a tensor, window, view or tile.
+type memory struct {
+	ptr     val // first element, as bytes
+	dom     val // windows: the domain
+	strides []ir.Dim
+	dims    []ir.Dim
+	dt      ir.DType
+	root    any // what barriers keep apart: a parameter, or the arena
+}
+
+// memType is an element in memory, regType a scalar. FP16 and BF16 scalars are FP32 variables that hold a
+// value of the narrow type.
+func memType(dt ir.DType) types.Type {
+	switch dt {
+	case ir.BOOL:
+		return types.I8
+	case ir.FP16:
+		return types.Half
+	case ir.BF16:
+		return types.I16
+	}
+	return regType(dt)
+}
+
+func regType(dt ir.DType) types.Type {
+	switch dt {
+	case ir.BOOL:
+		return types.I1
+	case ir.INT8:
+		return types.I8
+	case ir.INT32:
+		return types.I32
+	case ir.INT64, ir.INDEX:
+		return types.I64
+	}
+	return types.Float
+}
+
+// rowMajor are the strides of contiguous memory.
+func rowMajor(dims []ir.Dim) []ir.Dim {
+	out := make([]ir.Dim, len(dims))
+	s := ir.ConstDim(1)
+	for i := len(dims) - 1; i >= 0; i-- {
+		out[i] = s
+		s = s.Mul(dims[i])
+	}
+	return out
+}
+
+// contiguous reports whether the elements stand one after the other, by what is known of the strides.
+func (m *memory) contiguous() bool {
+	s := ir.ConstDim(1)
+	for i := len(m.dims) - 1; i >= 0; i-- {
+		if !m.dims[i].Is(1) && !m.strides[i].Equal(s) {
+			return false
+		}
+		s = s.Mul(m.dims[i])
+	}
+	return true
+}
+
+// data is a tile or tensor as memory.
+func (e *fn) data(v *ir.Value) *memory {
+	if m, ok := e.mems[v]; ok {
+		return m
+	}
+	t, ok := v.Type.(*ir.Tile)
+	if !ok {
+		fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
+	}
+	m := &memory{dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot}
+	e.mems[v] = m
+	return m
+}
+
+const arenaRoot = "arena"
+
+// place is the address of v in the arena.
+func (e *fn) place(v *ir.Value) val {
+	if v.Arena == nil {
+		if v.Def != nil && v.Def.Kind == ir.Reshape {
+			return e.data(v.Def.Val("x")).ptr
+		}
+		fail(e.f.Span, "%s: %s has no place in the arena: PlanMemory has not run", e.f.Name, v.Name)
+	}
+	return e.offset(e.arena, e.add(e.base, e.dim(*v.Arena)))
+}
+
+// declareTile is the tile that op makes, with run-time extents checked against what was asked for.
+func (e *fn) declareTile(v *ir.Value) *memory {
+	m := e.data(v)
+	t := v.Type.(*ir.Tile)
+	caps := t.Storage()
+	for i, d := range t.Dims {
+		if d.Equal(caps[i]) {
+			continue
+		}
+		x, c := e.dim(d), e.dim(caps[i])
+		e.check(v.Def, e.b.NewOr(e.icmp(enum.IPredSLT, x, i64(0)), e.icmp(enum.IPredSGT, x, c)), abi.BadValue, x, i64(0), c)
+	}
+	return m
+}
+
+// site is op's number in the table of sites.
+func (e *fn) site(op *ir.Op) int {
+	if s, ok := e.sites[op]; ok {
+		return s
+	}
+	e.sites[op] = e.g.site(e.f, op)
+	return e.sites[op]
+}
+
+// check ends the kernel with a fault where bad holds, which it does for all threads or for none.
+func (e *fn) check(op *ir.Op, bad val, code abi.Code, operands ...val) {
+	wrong, ok := e.label("fault"), e.label("ok")
+	e.b.NewCondBr(bad, wrong, ok)
+	e.at(wrong)
+	e.record(op, code, operands...)
+	e.b.NewRet(nil)
+	e.at(ok)
+}
+
+// record writes a fault.
+func (e *fn) record(op *ir.Op, code abi.Code, operands ...val) {
+	args := []val{e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")), i32(int64(code)), i32(int64(e.site(op)))}
+	args = append(args, operands...)
+	for len(args) < 9 {
+		args = append(args, i64(0))
+	}
+	f := e.g.helper("ptoc_fail", types.Void, bytesIn(global), types.I32, types.I32, types.I64, types.I64, types.I64, types.I64, types.I64, types.I64)
+	e.b.NewCall(f, args...)
+}
+
+// checkElement records a fault of one element of a spread loop; the loop's end then ends the kernel.
+func (e *fn) checkElement(op *ir.Op, bad val, code abi.Code, operands ...val) {
+	e.when("wrong", bad, func() {
+		e.record(op, code, operands...)
+		e.b.NewStore(bit(true), e.faulted)
+	})
+}
+
+// dim is a dim as i64.
+func (e *fn) dim(d ir.Dim) val {
+	sum := i64(0)
+	first := true
+	d.Terms(func(coef int64, atoms []ir.Atom) {
+		x := i64(coef)
+		for _, a := range atoms {
+			x = e.mul(x, e.atom(a))
+		}
+		if first {
+			sum, first = x, false
+		} else {
+			sum = e.add(sum, x)
+		}
+	})
+	return sum
+}
+
+func (e *fn) atom(a ir.Atom) val {
+	switch a.Op {
+	case ir.AtomSym:
+		if x, ok := e.syms[a.Sym]; ok {
+			return x
+		}
+		fail(e.f.Span, "%s: the symbol %s has no value here", e.f.Name, a.Sym)
+	case ir.AtomVal:
+		return e.scalarAs(a.Val, ir.INDEX)
+	}
+	x, y := e.dim(a.A), e.dim(a.B)
+	switch a.Op {
+	case ir.AtomDiv:
+		return e.floorDiv(x, y)
+	case ir.AtomMod:
+		return e.floorMod(x, y)
+	case ir.AtomMin:
+		return e.sel(e.icmp(enum.IPredSLT, x, y), x, y)
+	}
+	return e.sel(e.icmp(enum.IPredSGT, x, y), x, y)
+}
+
+// floorDiv and floorMod are Python's // and %.
+func (e *fn) floorDiv(x, y val) val {
+	return e.b.NewCall(e.g.helper("ptoc_floordiv", types.I64, types.I64, types.I64), x, y)
+}
+
+func (e *fn) floorMod(x, y val) val {
+	return e.b.NewCall(e.g.helper("ptoc_floormod", types.I64, types.I64, types.I64), x, y)
+}

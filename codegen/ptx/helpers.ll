@@ -1,0 +1,127 @@
+;@ ptoc_fail:
+; Records why the kernel stops; the first to come wins.
+define internal void @ptoc_fail(i8 addrspace(1)* %fault, i32 %code, i32 %site, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f) noinline cold {
+  %old = call i32 asm sideeffect "atom.relaxed.sys.global.cas.b32 $0, [$1], 0, $2;", "=r,l,r,~{memory}"(i8 addrspace(1)* %fault, i32 %code)
+  %first = icmp eq i32 %old, 0
+  br i1 %first, label %write, label %done
+write:
+  %w = bitcast i8 addrspace(1)* %fault to i32 addrspace(1)*
+  %s = getelementptr i32, i32 addrspace(1)* %w, i64 1
+  store i32 %site, i32 addrspace(1)* %s
+  %q = bitcast i8 addrspace(1)* %fault to i64 addrspace(1)*
+  %v0 = getelementptr i64, i64 addrspace(1)* %q, i64 1
+  store i64 %a, i64 addrspace(1)* %v0
+  %v1 = getelementptr i64, i64 addrspace(1)* %q, i64 2
+  store i64 %b, i64 addrspace(1)* %v1
+  %v2 = getelementptr i64, i64 addrspace(1)* %q, i64 3
+  store i64 %c, i64 addrspace(1)* %v2
+  %v3 = getelementptr i64, i64 addrspace(1)* %q, i64 4
+  store i64 %d, i64 addrspace(1)* %v3
+  %v4 = getelementptr i64, i64 addrspace(1)* %q, i64 5
+  store i64 %e, i64 addrspace(1)* %v4
+  %v5 = getelementptr i64, i64 addrspace(1)* %q, i64 6
+  store i64 %f, i64 addrspace(1)* %v5
+  br label %done
+done:
+  ret void
+}
+
+;@ ptoc_wait:
+; Waits until the cell compares to want, and acquires what its notifiers released. Only the block's first
+; thread calls it. cmp: 0 equal, 1 at least. The result is 0, or the status of a wait that was given up:
+; the abort word was set, or patience (nanoseconds, 0 for ever) ran out. The first looks are in a row; then
+; the rank says what it waits for in its control block, and sleeps a little longer each time.
+define internal i32 @ptoc_wait(i8 addrspace(1)* %cell, i32 %want, i32 %cmp, i32 %site, i8 addrspace(1)* %abort, i8 addrspace(1)* %self, i64 %patience, i32 %dom, i64 %where) noinline {
+entry:
+  %start = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
+  br label %look
+look:
+  %n = phi i32 [ 0, %entry ], [ %n1, %again ]
+  %nap = phi i32 [ 20, %entry ], [ %nap1, %again ]
+  %seen = call i32 asm sideeffect "ld.acquire.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %cell)
+  %eq = icmp eq i32 %seen, %want
+  %ge = icmp sge i32 %seen, %want
+  %isge = icmp eq i32 %cmp, 1
+  %ok = select i1 %isge, i1 %ge, i1 %eq
+  br i1 %ok, label %reached, label %not
+not:
+  %n1 = add i32 %n, 1
+  %soon = icmp slt i32 %n, 16
+  br i1 %soon, label %again0, label %slow
+again0:
+  br label %again
+slow:
+  %firstslow = icmp eq i32 %n, 16
+  br i1 %firstslow, label %tell, label %poll
+tell:
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_SITE, i32 %site)
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_DOM, i32 %dom)
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_CMP, i32 %cmp)
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_WANT, i32 %want)
+  call void asm sideeffect "st.relaxed.sys.global.u64 [$0+$1], $2;", "l,n,l,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_CELL, i64 %where)
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 1)
+  br label %poll
+poll:
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_SEEN, i32 %seen)
+  %stop = call i32 asm sideeffect "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %abort)
+  %aborted = icmp ne i32 %stop, 0
+  br i1 %aborted, label %gave_up, label %clock
+clock:
+  %now = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
+  %past = sub i64 %now, %start
+  %tired = icmp sgt i64 %past, %patience
+  %mortal = icmp sgt i64 %patience, 0
+  %late = and i1 %tired, %mortal
+  br i1 %late, label %gave_up, label %sleep
+sleep:
+  call void asm sideeffect "nanosleep.u32 $0;", "r,~{memory}"(i32 %nap)
+  %double = shl i32 %nap, 1
+  %long = icmp sgt i32 %double, 2000
+  %nap2 = select i1 %long, i32 2000, i32 %double
+  br label %again
+again:
+  %nap1 = phi i32 [ %nap, %again0 ], [ %nap2, %sleep ]
+  br label %look
+gave_up:
+  %status = phi i32 [ ABORTED, %poll ], [ TIMED_OUT, %clock ]
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 2)
+  ret i32 %status
+reached:
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 0)
+  call void asm sideeffect "red.relaxed.sys.global.add.u64 [$0+$1], $2;", "l,n,l,~{memory}"(i8 addrspace(1)* %self, i32 PROGRESS, i64 1)
+  ret i32 0
+}
+
+;@ ptoc_floordiv:
+; Python's a // b; b is not 0.
+define internal i64 @ptoc_floordiv(i64 %a, i64 %b) alwaysinline {
+  %minus = icmp eq i64 %b, -1
+  %d = select i1 %minus, i64 1, i64 %b
+  %q = sdiv i64 %a, %d
+  %r = srem i64 %a, %d
+  %nz = icmp ne i64 %r, 0
+  %x = xor i64 %r, %d
+  %s = icmp slt i64 %x, 0
+  %low = and i1 %nz, %s
+  %q1 = sub i64 %q, 1
+  %f = select i1 %low, i64 %q1, i64 %q
+  %n = sub i64 0, %a
+  %res = select i1 %minus, i64 %n, i64 %f
+  ret i64 %res
+}
+
+;@ ptoc_floormod:
+; Python's a % b: the sign of b, which is not 0.
+define internal i64 @ptoc_floormod(i64 %a, i64 %b) alwaysinline {
+  %minus = icmp eq i64 %b, -1
+  %d = select i1 %minus, i64 1, i64 %b
+  %r = srem i64 %a, %d
+  %nz = icmp ne i64 %r, 0
+  %x = xor i64 %r, %d
+  %s = icmp slt i64 %x, 0
+  %low = and i1 %nz, %s
+  %r1 = add i64 %r, %d
+  %f = select i1 %low, i64 %r1, i64 %r
+  %res = select i1 %minus, i64 0, i64 %f
+  ret i64 %res
+}

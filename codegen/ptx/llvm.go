@@ -1,0 +1,215 @@
+package ptx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// LLVM versions that take the typed pointers which we emit.
+var versions = []int{19, 18, 17, 16, 15, 14}
+
+// ErrNoLLVM says that neither libLLVM nor llc is there.
+var ErrNoLLVM = errors.New("GPU kernels need LLVM 14 to 19: install libllvm14 (Debian), or set PTOC_LLVM to a libLLVM or an llc")
+
+// Compile turns LLVM IR into PTX for arch ("sm_80").
+func Compile(text, arch string) (string, error) {
+	features := "+" + ptxVersion(arch)
+	lib, err := library()
+	if err == nil {
+		return lib.compile(text, arch, features)
+	}
+	llc, llcErr := findLLC()
+	if llcErr != nil {
+		return "", err
+	}
+	return runLLC(llc, text, arch, features)
+}
+
+// ptxVersion is the lowest that has our instructions and knows the architecture.
+func ptxVersion(arch string) string {
+	switch strings.TrimRight(arch, "a") {
+	case "sm_80":
+		return "ptx70"
+	case "sm_86":
+		return "ptx71"
+	case "sm_87":
+		return "ptx74"
+	}
+	return "ptx78"
+}
+
+// llvm is libLLVM's C API.
+type llvm struct {
+	contextCreate, parseIR, targetFromTriple, createMachine uintptr
+	dispose                                                 map[string]uintptr
+	bufferCopy, bufferStart, bufferSize, emit               uintptr
+	runPasses, passOptions, disposePassOptions              uintptr
+}
+
+var library = sync.OnceValues(openLibrary)
+
+// openLibrary opens the newest libLLVM that it finds.
+func openLibrary() (*llvm, error) {
+	var names []string
+	if p := os.Getenv("PTOC_LLVM"); p != "" {
+		if !strings.Contains(p, ".so") {
+			return nil, ErrNoLLVM // an llc
+		}
+		names = []string{p}
+	} else {
+		for _, v := range versions {
+			names = append(names, fmt.Sprintf("libLLVM-%d.so.1", v), fmt.Sprintf("libLLVM.so.%d.1", v), fmt.Sprintf("libLLVM-%d.so", v),
+				fmt.Sprintf("/usr/lib/llvm-%d/lib/libLLVM.so.1", v))
+		}
+	}
+	for _, name := range names {
+		h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		if err != nil {
+			continue
+		}
+		if l := bindLibrary(h); l != nil {
+			return l, nil
+		}
+	}
+	return nil, ErrNoLLVM
+}
+
+// bindLibrary finds the functions; nil if the library lacks one, or the NVPTX backend.
+func bindLibrary(h uintptr) *llvm {
+	ok := true
+	sym := func(name string) uintptr {
+		p, err := purego.Dlsym(h, "LLVM"+name)
+		ok = ok && err == nil
+		return p
+	}
+	for _, part := range []string{"TargetInfo", "Target", "TargetMC", "AsmPrinter"} {
+		if f := sym("InitializeNVPTX" + part); ok {
+			purego.SyscallN(f)
+		}
+	}
+	l := &llvm{contextCreate: sym("ContextCreate"), parseIR: sym("ParseIRInContext"), targetFromTriple: sym("GetTargetFromTriple"),
+		createMachine: sym("CreateTargetMachine"), bufferCopy: sym("CreateMemoryBufferWithMemoryRangeCopy"), bufferStart: sym("GetBufferStart"),
+		bufferSize: sym("GetBufferSize"), emit: sym("TargetMachineEmitToMemoryBuffer"), runPasses: sym("RunPasses"),
+		passOptions: sym("CreatePassBuilderOptions"), disposePassOptions: sym("DisposePassBuilderOptions"), dispose: map[string]uintptr{}}
+	for _, what := range []string{"ContextDispose", "DisposeModule", "DisposeTargetMachine", "DisposeMemoryBuffer", "DisposeMessage",
+		"GetErrorMessage", "DisposeErrorMessage"} {
+		l.dispose[what] = sym(what)
+	}
+	if !ok {
+		return nil
+	}
+	return l
+}
+
+// cString is a zero-terminated copy.
+func cString(s string) *byte { return &append([]byte(s), 0)[0] }
+
+func goString(p uintptr) string {
+	if p == 0 {
+		return ""
+	}
+	n := 0
+	base := *(*unsafe.Pointer)(unsafe.Pointer(&p))
+	for *(*byte)(unsafe.Add(base, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(base), n))
+}
+
+func ptr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+func call(f uintptr, args ...uintptr) uintptr {
+	r, _, _ := purego.SyscallN(f, args...)
+	return r
+}
+
+// compile parses, optimises and emits in a context of its own.
+func (l *llvm) compile(text, arch, features string) (string, error) {
+	ctx := call(l.contextCreate)
+	defer call(l.dispose["ContextDispose"], ctx)
+	in, name := cString(text), cString("kernels.ll")
+	buf := call(l.bufferCopy, ptr(in), uintptr(len(text)), ptr(name))
+	var mod, msg uintptr
+	if call(l.parseIR, ctx, buf, ptr(&mod), ptr(&msg))&1 != 0 { // takes buf
+		return "", l.failure("LLVM does not accept the kernels' IR", msg)
+	}
+	defer call(l.dispose["DisposeModule"], mod)
+	triple, cpu, feat := cString("nvptx64-nvidia-cuda"), cString(arch), cString(features)
+	var target uintptr
+	if call(l.targetFromTriple, ptr(triple), ptr(&target), ptr(&msg))&1 != 0 {
+		return "", l.failure("LLVM has no NVPTX backend", msg)
+	}
+	const aggressive, relocDefault, modelDefault = 3, 0, 0
+	tm := call(l.createMachine, target, ptr(triple), ptr(cpu), ptr(feat), aggressive, relocDefault, modelDefault)
+	defer call(l.dispose["DisposeTargetMachine"], tm)
+	opts := call(l.passOptions)
+	defer call(l.disposePassOptions, opts)
+	passes := cString("default<O2>")
+	if e := call(l.runPasses, mod, ptr(passes), tm, opts); e != 0 {
+		return "", fmt.Errorf("LLVM's optimiser: %s", goString(call(l.dispose["GetErrorMessage"], e)))
+	}
+	var out uintptr
+	const assembly = 0
+	if call(l.emit, tm, mod, assembly, ptr(&msg), ptr(&out))&1 != 0 {
+		return "", l.failure("LLVM cannot emit PTX", msg)
+	}
+	defer call(l.dispose["DisposeMemoryBuffer"], out)
+	start := call(l.bufferStart, out)
+	base := *(*unsafe.Pointer)(unsafe.Pointer(&start))
+	return string(unsafe.Slice((*byte)(base), call(l.bufferSize, out))), nil
+}
+
+func (l *llvm) failure(what string, msg uintptr) error {
+	text := goString(msg)
+	if msg != 0 {
+		call(l.dispose["DisposeMessage"], msg)
+	}
+	return fmt.Errorf("%s: %s", what, text)
+}
+
+// findLLC finds an llc of a version that we know.
+func findLLC() (string, error) {
+	if p := os.Getenv("PTOC_LLVM"); p != "" {
+		return p, nil
+	}
+	names := []string{}
+	for _, v := range versions {
+		names = append(names, fmt.Sprintf("llc-%d", v), fmt.Sprintf("/usr/lib/llvm-%d/bin/llc", v))
+	}
+	for _, n := range append(names, "llc") {
+		if p, err := exec.LookPath(n); err == nil {
+			return p, nil
+		}
+	}
+	return "", ErrNoLLVM
+}
+
+// runLLC compiles with llc, and with the opt beside it if there is one.
+func runLLC(llc, text, arch, features string) (string, error) {
+	if opt := strings.Replace(llc, "llc", "opt", 1); opt != llc {
+		if p, err := exec.LookPath(opt); err == nil {
+			if text, err = pipe(text, p, "-O2", "-S", "-o", "-", "-"); err != nil {
+				return "", err
+			}
+		}
+	}
+	return pipe(text, llc, "-O3", "-mcpu="+arch, "-mattr="+features, "-o", "-", "-")
+}
+
+func pipe(text, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", name, err, errs.String())
+	}
+	return out.String(), nil
+}

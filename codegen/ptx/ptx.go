@@ -1,0 +1,123 @@
+// Package ptx turns a module into PTX: it builds LLVM IR, which LLVM's NVPTX backend compiles.
+//
+// One thread block runs one instance of a kernel. Scalars are computed by every thread alike, so control
+// flow is uniform; elementwise loops are spread over the threads, and what one thread wrote for another
+// to read lies between block barriers. Signals are inline assembly, made by the block's first thread:
+// a barrier stands before a notify and behind a wait, so that what they release and acquire is the whole
+// block's.
+//
+// A kernel's only parameter is the address of an array of abi.GPULaunch, one for each rank that the grid
+// runs: the block takes its %ctaid.y's. Chip and incore functions become entries; what they call is
+// expanded in place.
+package ptx
+
+import (
+	"fmt"
+	"sort"
+
+	ll "github.com/llir/llvm/ir"
+
+	"ptoc/ir"
+	"ptoc/lang/source"
+)
+
+// Options say what code is made for.
+type Options struct {
+	Arch     string // "sm_80" when empty
+	FastMath bool   // approximations instead of correctly rounded division, root, and 2-ulp functions
+}
+
+// Threads is the number of threads of a block.
+const Threads = 128
+
+// maxShared is how much shared memory a block takes for tiles; with more, they live in global memory.
+const maxShared = 96 << 10
+
+// Site is an op that may fail when it runs. The number that a fault carries indexes Output.Sites.
+type Site struct {
+	Span source.Span
+	Op   string
+	Func string
+}
+
+// Kernel is one entry.
+type Kernel struct {
+	Name    string
+	Kind    ir.FuncKind
+	Func    *ir.Func
+	Syms    []string // one i64 slot each, after the parameters
+	Threads int      // of a block
+	Shared  int      // bytes of dynamic shared memory
+	Arena   ir.Dim   // bytes of global scratch, in terms of the parameters and symbols
+}
+
+// Output is a module's LLVM IR and what is needed to call it and to explain its faults.
+type Output struct {
+	LLVM    string
+	Kernels []Kernel
+	Sites   []Site
+}
+
+// Error is something that this backend cannot compile.
+type Error struct {
+	Span source.Span
+	Msg  string
+}
+
+func (e *Error) Error() string {
+	if e.Span.IsValid() {
+		return fmt.Sprintf("%s: %s", e.Span, e.Msg)
+	}
+	return e.Msg
+}
+
+// fail stops the generation.
+func fail(at source.Span, format string, args ...any) {
+	panic(&Error{Span: at, Msg: fmt.Sprintf(format, args...)})
+}
+
+// gen is the state of one module.
+type gen struct {
+	opt     Options
+	out     Output
+	mod     *ll.Module
+	used    map[string]bool     // helpers
+	externs map[string]*ll.Func // intrinsics and helpers
+	arena   *ll.Global          // dynamic shared memory
+	scratch *ll.Global          // of block-wide exchanges
+	annot   []annotation
+}
+
+// Generate builds the LLVM IR of m, after all passes.
+func Generate(m *ir.Module, opt Options) (out *Output, err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *Error:
+			out, err = nil, e
+		default:
+			panic(e)
+		}
+	}()
+	if opt.Arch == "" {
+		opt.Arch = "sm_80"
+	}
+	g := &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}}
+	g.mod.TargetTriple = "nvptx64-nvidia-cuda"
+	g.mod.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+	g.globals()
+	for _, f := range m.Funcs {
+		if f.Kind == ir.Chip || f.Kind == ir.InCore {
+			g.entry(f)
+		}
+	}
+	sort.SliceStable(g.out.Kernels, func(i, j int) bool { return g.out.Kernels[i].Name < g.out.Kernels[j].Name })
+	g.out.LLVM = g.mod.String() + "\n" + g.helpers() + g.annotations()
+	return &g.out, nil
+}
+
+// site numbers an op that may fail.
+func (g *gen) site(f *ir.Func, op *ir.Op) int {
+	g.out.Sites = append(g.out.Sites, Site{Span: op.Span, Op: op.Kind.Name, Func: f.Name})
+	return len(g.out.Sites) - 1
+}

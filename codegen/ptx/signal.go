@@ -1,0 +1,85 @@
+package ptx
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+)
+
+// cell checks the position of a signal cell and returns its address within m.
+func (e *fn) cell(op *ir.Op, m *memory) val {
+	idx := e.ints(op.Vals("offsets"))
+	for i, o := range idx {
+		d := e.dim(m.dims[i])
+		if inside(o, i64(1), d) {
+			continue
+		}
+		e.check(op, e.icmp(enum.IPredUGE, o, d), abi.BadCell, i64(int64(i)), o, d)
+	}
+	return e.element(m, idx)
+}
+
+// notify: a barrier, then the first thread releases. What the whole block did before the barrier is
+// released with it.
+func (e *fn) notify(op *ir.Op) {
+	m := e.data(op.Val("target"))
+	r := e.remote(m, e.peer(op, m, op.Val("peer")))
+	c := e.cell(op, r)
+	x := e.scalarAs(op.Val("value"), ir.INT32)
+	e.settle()
+	text := "red.release.sys.global.add.s32 [$0], $1;"
+	if op.Enum("op").Is("Set") {
+		text = "st.release.sys.global.u32 [$0], $1;"
+	}
+	e.firstThread(func() { e.asm(types.Void, text, "l,r", c, x) })
+}
+
+// wait: the first thread acquires, and a barrier lets the whole block see what it saw. A wait that was
+// given up ends the kernel.
+func (e *fn) wait(op *ir.Op) {
+	m := e.data(op.Val("signal"))
+	c := e.cell(op, m)
+	want := e.scalarAs(op.Val("expected"), ir.INT32)
+	cmp := i32(int64(abi.Ge))
+	if op.Enum("cmp").Is("Eq") {
+		cmp = i32(int64(abi.Eq))
+	}
+	field := func(name string) val { return e.offset(e.ctx, i64(abi.Offset[abi.GPUCtx](name))) }
+	p := bytesIn(global)
+	f := e.g.helper("ptoc_wait", types.I32, p, types.I32, types.I32, types.I32, p, p, types.I64, types.I32, types.I64)
+	site := e.site(op)
+	from := e.b
+	look, out := e.label("look"), e.label("seen")
+	from.NewCondBr(e.isZero(e.tid), look, out)
+	e.at(look)
+	base := e.b.NewPtrToInt(e.windowOf(m.dom, e.rankOf(m.dom)), types.I64)
+	where := e.sub(e.b.NewPtrToInt(c, types.I64), base)
+	dom := e.load(types.I32, e.offset(m.dom, i64(abi.Offset[abi.Domain]("ID"))), 4)
+	status := e.b.NewCall(f, c, want, cmp, i32(int64(site)), e.pointerAt(field("Abort"), 0),
+		e.pointerAt(field("Self"), 0), e.load(types.I64, field("Patience"), 8), dom, where)
+	e.when("gave_up", e.notZero(status), func() { e.recordStatus(op, status) })
+	end := e.b
+	end.NewBr(out)
+	e.at(out)
+	x := out.NewPhi(incoming(i32(0), from), incoming(status, end))
+	bad := e.anyThread(x)
+	wrong, ok := e.label("fault"), e.label("ok")
+	e.b.NewCondBr(bad, wrong, ok)
+	wrong.NewRet(nil)
+	e.at(ok)
+}
+
+// recordStatus records a fault whose code is known only when the kernel runs.
+func (e *fn) recordStatus(op *ir.Op, status val) {
+	f := e.g.helper("ptoc_fail", types.Void, bytesIn(global), types.I32, types.I32, types.I64, types.I64, types.I64, types.I64, types.I64, types.I64)
+	z := i64(0)
+	e.b.NewCall(f, e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")), status, i32(int64(e.site(op))), z, z, z, z, z, z)
+}
+
+// fence orders everything before it with everything after it, for every observer.
+func (e *fn) fence() {
+	e.asm(types.Void, "fence.sc.sys;", "")
+	e.barrier()
+}

@@ -1,0 +1,353 @@
+package ptx
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/codegen/abi"
+	"ptoc/ir"
+)
+
+// nest is one elementwise loop nest over shape, spread over the threads: all elementwise work is emitted
+// through it. Dims over which every operand runs on without a gap are merged, so that most nests are one
+// loop, whose neighbouring elements are neighbouring threads'.
+type nest struct {
+	op     *ir.Op
+	shape  []ir.Dim
+	ins    []*memory // an extent of 1 broadcasts
+	outs   []*memory
+	atomic bool // add to outs
+	index  bool // body wants the column
+	body   func(ins []val, col val) []val
+}
+
+// axes is the iteration space after merging: extents and one stride per operand.
+type axes struct {
+	extents []ir.Dim
+	strides [][]ir.Dim // [axis][operand]
+}
+
+func (n *nest) operands() []*memory { return append(append([]*memory(nil), n.ins...), n.outs...) }
+
+func (n *nest) axes() axes {
+	ops := n.operands()
+	var a axes
+	for i, d := range n.shape {
+		if d.Is(1) && !(n.index && i == len(n.shape)-1) {
+			continue
+		}
+		row := make([]ir.Dim, len(ops))
+		for k, m := range ops {
+			j := i - (len(n.shape) - len(m.dims))
+			if j >= 0 && !(m.dims[j].Is(1) && !d.Is(1)) {
+				row[k] = m.strides[j]
+			}
+		}
+		last := len(a.extents) - 1
+		if last >= 0 && !n.index && mergeable(a.strides[last], row, d) {
+			a.extents[last] = a.extents[last].Mul(d)
+			a.strides[last] = row
+			continue
+		}
+		a.extents = append(a.extents, d)
+		a.strides = append(a.strides, row)
+	}
+	if len(a.extents) == 0 {
+		a.extents = []ir.Dim{ir.ConstDim(1)}
+		a.strides = [][]ir.Dim{make([]ir.Dim, len(ops))}
+	}
+	return a
+}
+
+// mergeable: stepping the outer axis once is the same as stepping the inner one to its end.
+func mergeable(outer, inner []ir.Dim, extent ir.Dim) bool {
+	for k := range outer {
+		if !outer[k].Equal(inner[k].Mul(extent)) {
+			return false
+		}
+	}
+	return true
+}
+
+// spread emits a nest. All elements that a thread reads are read before it writes, and operands either do
+// not overlap or coincide.
+func (e *fn) spread(n *nest) {
+	a := n.axes()
+	read := n.ins
+	if n.atomic {
+		read = n.operands()
+	}
+	e.touch(read, n.outs)
+	total := e.dim(ir.Product(a.extents))
+	start := i64(0)
+	if lanes := n.lanes(a); lanes > 1 {
+		vectors := e.vectors(n, a, total, lanes)
+		start = e.mul(vectors, i64(lanes))
+	}
+	e.loop("each", e.add(start, e.tid), total, i64(Threads), func(i val) { e.one(n, a, i) })
+	e.endSpread(n)
+}
+
+// endSpread ends the kernel if an element went wrong.
+func (e *fn) endSpread(n *nest) {
+	if !mayFault(n.op) {
+		return
+	}
+	bad := e.anyThread(e.b.NewZExt(e.load(types.I1, e.faulted, 1), types.I32))
+	wrong, ok := e.label("fault"), e.label("ok")
+	e.b.NewCondBr(bad, wrong, ok)
+	wrong.NewRet(nil)
+	e.at(ok)
+}
+
+// mayFault: the body divides or shifts integers.
+func mayFault(op *ir.Op) bool {
+	if op == nil || op.Kind != ir.Fused {
+		return false
+	}
+	found := false
+	op.Regions[0].Walk(func(in *ir.Op) {
+		switch in.Kind {
+		case ir.FloorDivide, ir.Modulo, ir.ShiftLeft, ir.ShiftRight:
+			found = true
+		}
+	})
+	return found
+}
+
+// one emits the element of linear index i.
+func (e *fn) one(n *nest, a axes, i val) {
+	coords := e.coordinates(a, i)
+	addr := func(k int, m *memory) val {
+		off := i64(0)
+		for x, c := range coords {
+			off = e.add(off, e.mul(c, e.dim(a.strides[x][k])))
+		}
+		return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
+	}
+	ins := make([]val, len(n.ins))
+	for k, m := range n.ins {
+		ins[k] = e.loadElem(addr(k, m), m.dt)
+	}
+	for k, x := range n.body(ins, coords[len(coords)-1]) {
+		m := n.outs[k]
+		p := addr(len(n.ins)+k, m)
+		if n.atomic {
+			e.atomicAdd(x, p, m.dt)
+		} else {
+			e.storeElem(x, p, m.dt)
+		}
+	}
+}
+
+// coordinates splits a linear index.
+func (e *fn) coordinates(a axes, i val) []val {
+	out := make([]val, len(a.extents))
+	for x := len(out) - 1; x > 0; x-- {
+		d := e.dim(a.extents[x])
+		out[x] = e.b.NewURem(i, d)
+		i = e.b.NewUDiv(i, d)
+	}
+	out[0] = i
+	return out
+}
+
+// lanes is how many neighbouring elements a thread takes at once: 16 bytes of the widest operand. 1 where
+// the elements do not run on.
+func (n *nest) lanes(a axes) int64 {
+	if len(a.extents) != 1 || n.atomic || n.index || n.op == nil {
+		return 1
+	}
+	widest := 1
+	for k, m := range n.operands() {
+		if s := a.strides[0][k]; s.Is(1) {
+			widest = max(widest, m.dt.Size())
+		} else if !s.Is(0) || k >= len(n.ins) {
+			return 1
+		}
+	}
+	if c, ok := a.extents[0].Const(); ok && c < 16/int64(widest) {
+		return 1
+	}
+	return 16 / int64(widest)
+}
+
+// vectors emits the loop over whole vectors and returns how many there are: none if an operand is not
+// aligned, which only the running kernel knows.
+func (e *fn) vectors(n *nest, a axes, total val, lanes int64) val {
+	odd := i64(0)
+	for k, m := range n.operands() {
+		if a.strides[0][k].Is(1) {
+			low := e.b.NewAnd(e.b.NewPtrToInt(m.ptr, types.I64), i64(lanes*int64(m.dt.Size())-1))
+			odd = e.b.NewOr(odd, low)
+		}
+	}
+	count := e.sel(e.isZero(odd), e.b.NewSDiv(total, i64(lanes)), i64(0))
+	e.loop("vector", e.tid, count, i64(Threads), func(i val) {
+		first := e.mul(i, i64(lanes))
+		place := func(m *memory) val { return e.offset(m.ptr, e.mul(first, i64(int64(m.dt.Size())))) }
+		wide := make([]val, len(n.ins))
+		for k, m := range n.ins {
+			if a.strides[0][k].Is(1) {
+				wide[k] = e.load(types.NewVector(uint64(lanes), memType(m.dt)), place(m), lanes*int64(m.dt.Size()))
+			} else {
+				wide[k] = e.loadElem(m.ptr, m.dt)
+			}
+		}
+		results := make([]val, len(n.outs))
+		for k, m := range n.outs {
+			results[k] = constant.NewUndef(types.NewVector(uint64(lanes), memType(m.dt)))
+		}
+		for l := range lanes {
+			ins := make([]val, len(n.ins))
+			for k, m := range n.ins {
+				ins[k] = wide[k]
+				if a.strides[0][k].Is(1) {
+					ins[k] = e.fromMemory(e.b.NewExtractElement(wide[k], i32(l)), m.dt)
+				}
+			}
+			for k, x := range n.body(ins, nil) {
+				results[k] = e.b.NewInsertElement(results[k], e.toMemory(x, n.outs[k].dt), i32(l))
+			}
+		}
+		for k, m := range n.outs {
+			e.store(results[k], place(m), lanes*int64(m.dt.Size()))
+		}
+	})
+	return count
+}
+
+// fused emits pl.fused.
+func (e *fn) fused(op *ir.Op) {
+	region := op.Regions[0]
+	n := &nest{op: op, shape: ir.DimsOf(op.Vals("shape"))}
+	for _, v := range op.Vals("ins") {
+		n.ins = append(n.ins, e.data(v))
+	}
+	for _, v := range op.Vals("outs") {
+		n.outs = append(n.outs, e.data(v))
+	}
+	for _, v := range op.Results {
+		n.outs = append(n.outs, e.declareTile(v))
+	}
+	if mayFault(op) {
+		e.b.NewStore(bit(false), e.faulted)
+	}
+	e.inElement = true
+	n.body = func(ins []val, _ val) []val {
+		for i, x := range ins {
+			e.vals[region.Args[i]] = x
+		}
+		var out []val
+		for _, in := range region.Ops {
+			if in.Kind == ir.Yield {
+				for k, v := range in.Vals("values") {
+					out = append(out, e.scalarAs(v, n.outs[k].dt))
+				}
+				break
+			}
+			e.scalarOp(in)
+		}
+		return out
+	}
+	e.spread(n)
+	e.inElement = false
+}
+
+// fault reports a bad operand of a scalar op: of one element, or of the whole block.
+func (e *fn) fault(op *ir.Op, bad val, code abi.Code, operands ...val) {
+	for i, x := range operands {
+		operands[i] = e.widen(x)
+	}
+	if e.inElement {
+		e.checkElement(op, bad, code, operands...)
+	} else {
+		e.check(op, bad, code, operands...)
+	}
+}
+
+func (e *fn) widen(x val) val {
+	if t, ok := x.Type().(*types.IntType); ok && t.BitSize < 64 {
+		return e.b.NewSExt(x, types.I64)
+	}
+	return x
+}
+
+// loadElem, storeElem move an element between memory and a scalar; fromMemory and toMemory convert.
+func (e *fn) loadElem(p val, dt ir.DType) val {
+	return e.fromMemory(e.load(memType(dt), p, int64(dt.Size())), dt)
+}
+
+func (e *fn) storeElem(x, p val, dt ir.DType) { e.store(e.toMemory(x, dt), p, int64(dt.Size())) }
+
+func (e *fn) fromMemory(x val, dt ir.DType) val {
+	switch dt {
+	case ir.BOOL:
+		return e.icmp(enum.IPredNE, x, constant.NewInt(types.I8, 0))
+	case ir.FP16:
+		return e.b.NewFPExt(x, types.Float)
+	case ir.BF16:
+		return e.b.NewBitCast(e.b.NewShl(e.b.NewZExt(x, types.I32), i32(16)), types.Float)
+	}
+	return x
+}
+
+func (e *fn) toMemory(x val, dt ir.DType) val {
+	switch dt {
+	case ir.BOOL:
+		return e.b.NewZExt(x, types.I8)
+	case ir.FP16:
+		return e.b.NewFPTrunc(x, types.Half)
+	case ir.BF16:
+		return e.pure(types.I16, "cvt.rn.bf16.f32 $0, $1;", "=h,f", x)
+	}
+	return x
+}
+
+// atomicAdd adds to memory that others may add to at the same time.
+func (e *fn) atomicAdd(x, p val, dt ir.DType) {
+	switch dt {
+	case ir.FP32:
+		e.asm(types.Void, "red.relaxed.sys.global.add.f32 [$0], $1;", "l,f", p, x)
+	case ir.INT32:
+		e.asm(types.Void, "red.relaxed.sys.global.add.u32 [$0], $1;", "l,r", p, x)
+	case ir.INT64, ir.INDEX:
+		e.asm(types.Void, "red.relaxed.sys.global.add.u64 [$0], $1;", "l,l", p, x)
+	case ir.FP16:
+		e.asm(types.Void, "red.relaxed.sys.global.add.noftz.f16 [$0], $1;", "l,h", p, e.b.NewBitCast(e.toMemory(x, dt), types.I16))
+	default:
+		e.atomicSwap(x, p, dt)
+	}
+}
+
+// atomicSwap adds by compare and swap of the 32-bit word around the element.
+func (e *fn) atomicSwap(x, p val, dt ir.DType) {
+	at := e.b.NewPtrToInt(p, types.I64)
+	word := e.b.NewIntToPtr(e.b.NewAnd(at, i64(-4)), bytesIn(global))
+	shift := e.b.NewTrunc(e.b.NewMul(e.b.NewAnd(at, i64(3)), i64(8)), types.I32)
+	bits := int64(dt.Size() * 8)
+	narrow := types.NewInt(uint64(bits))
+	first := e.asm(types.I32, "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l", word)
+	from, head, out := e.b, e.label("swap"), e.label("swapped")
+	e.b.NewBr(head)
+	e.at(head)
+	old := head.NewPhi()
+	part := e.b.NewTrunc(e.b.NewLShr(old, shift), narrow)
+	sum := e.toMemory(e.addAs(e.fromMemory(part, dt), x, dt), dt)
+	mask := e.b.NewShl(i32(1<<bits-1), shift)
+	rest := e.b.NewAnd(old, e.b.NewXor(mask, i32(-1)))
+	new := e.b.NewOr(rest, e.b.NewShl(e.b.NewZExt(sum, types.I32), shift))
+	seen := e.asm(types.I32, "atom.relaxed.sys.global.cas.b32 $0, [$1], $2, $3;", "=r,l,r,r", word, old, new)
+	old.Incs = append(old.Incs, incoming(first, from), incoming(seen, e.b))
+	old.Typ = types.I32
+	e.b.NewCondBr(e.icmp(enum.IPredEQ, seen, old), out, head)
+	e.at(out)
+}
+
+func (e *fn) addAs(x, y val, dt ir.DType) val {
+	if dt.IsFloat() {
+		return e.b.NewFAdd(x, y)
+	}
+	return e.b.NewAdd(x, y)
+}

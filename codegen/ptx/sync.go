@@ -1,0 +1,76 @@
+package ptx
+
+import (
+	"github.com/llir/llvm/ir/types"
+)
+
+// hazards are the accesses since the last block barrier, by root: what one thread did and another may
+// not touch yet.
+type hazards map[any]access
+
+type access uint8
+
+const (
+	reads access = 1 << iota
+	writes
+)
+
+// touch makes the following accesses safe: a barrier stands before them where they meet a write by
+// another thread, or write what another thread may still read.
+func (e *fn) touch(read, written []*memory) {
+	clash := false
+	for _, m := range read {
+		clash = clash || e.pending[m.root]&writes != 0
+	}
+	for _, m := range written {
+		clash = clash || e.pending[m.root] != 0
+	}
+	if clash {
+		e.barrier()
+	}
+	for _, m := range read {
+		e.pending[m.root] |= reads
+	}
+	for _, m := range written {
+		e.pending[m.root] |= writes
+	}
+}
+
+// barrier lets all threads of the block meet.
+func (e *fn) barrier() {
+	e.b.NewCall(e.g.extern("llvm.nvvm.barrier0", types.Void))
+	clear(e.pending)
+}
+
+// settle puts a barrier where anything is pending: around loops and before signals.
+func (e *fn) settle() {
+	if len(e.pending) > 0 {
+		e.barrier()
+	}
+}
+
+// anyThread is whether x is not 0 in any thread, after a barrier.
+func (e *fn) anyThread(x val) val {
+	r := e.b.NewCall(e.g.extern("llvm.nvvm.barrier0.or", types.I32, types.I32), x)
+	clear(e.pending)
+	return e.notZero(r)
+}
+
+// firstThread runs body in the block's first thread.
+func (e *fn) firstThread(body func()) { e.when("first", e.isZero(e.tid), body) }
+
+// scratchRoot keeps uses of the scratch variable apart.
+const scratchRoot = "scratch"
+
+func (e *fn) scratch() *memory {
+	return &memory{ptr: e.typed(e.g.scratch, types.I8), root: scratchRoot}
+}
+
+// broadcast computes x in the first thread and gives it to all.
+func (e *fn) broadcast(t types.Type, x func() val) val {
+	s := e.scratch()
+	e.touch(nil, []*memory{s})
+	e.firstThread(func() { e.store(x(), s.ptr, 8) })
+	e.touch([]*memory{s}, nil)
+	return e.load(t, s.ptr, 8)
+}
