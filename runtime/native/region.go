@@ -99,7 +99,7 @@ func spins(ranks int) int32 {
 	if ranks > runtime.NumCPU() {
 		return 4
 	}
-	return 20
+	return 200
 }
 
 func at[T any](r *region, off int64, index int) *T {

@@ -3,6 +3,7 @@
 static void init_rank(rank* r, proc* p, i32 device) {
     r->p = p;
     r->device = device;
+    r->home = home_of(p, device);
     r->ctl = ctl_of(p, device);
     r->ring = (struct ring*)(p->region + p->shared->rings) + device;
     r->ctx.device = device;
@@ -27,6 +28,7 @@ extern "C" void ptoc_engine_start(start_call* call) {
     p->region = call->region;
     p->shared = (control*)call->region;
     p->first = call->first;
+    if (sched_getaffinity(0, sizeof p->cpus, &p->cpus)) CPU_ZERO(&p->cpus);
     p->ranks = ranks;
     call->proc = p;
     sigset_t mask, before;

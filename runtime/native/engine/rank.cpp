@@ -26,6 +26,7 @@ static const i64* take(rank* r) {
             if (__atomic_load_n(&g->tail, __ATOMIC_SEQ_CST) == head && !__atomic_load_n(&s->stop, __ATOMIC_SEQ_CST))
                 futex_wait(r->p, &g->bell, bell, 1000);
             __atomic_store_n(&g->sleeping, 0, __ATOMIC_SEQ_CST);
+            go_home(r);
         }
     }
 }
@@ -137,6 +138,7 @@ static void* rank_main(void* arg) {
     rank* r = (rank*)arg;
     this_rank = r;
     give_signal_stack();
+    go_home(r);
     __atomic_store_n(&r->ctl->state, i32(PTOC_RANK_RUNNING), __ATOMIC_RELEASE);
     run_commands(r);
     if (r->arena_mapped) munmap(r->ctx.arena, r->arena_mapped);

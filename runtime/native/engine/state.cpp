@@ -22,6 +22,7 @@ struct proc {
     domain_view* domain[MAX_DOMAINS];
     i32 first, count;
     struct rank* ranks;
+    cpu_set_t cpus;  // that ranks may run on
 };
 
 struct rank {
@@ -31,6 +32,7 @@ struct rank {
     ptoc_ctx ctx;
     pthread_t thread;
     i32 device;
+    i32 home;  // the core that it goes to after it slept; -1: any
     i64 arena_mapped;
     volatile bool in_kernel;  // a crash now is the kernel's
     i32 cmd_kernel;           // the command that runs
@@ -59,6 +61,28 @@ static void futex_wake(const proc* p, void* word) {
 static void futex_wait(const proc* p, void* word, i32 seen, i32 milliseconds) {
     struct timespec t = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
     syscall(SYS_futex, word, FUTEX_WAIT | futex_flags(p), seen, &t, 0, 0);
+}
+
+// The core for the k-th rank: they take turns, so that neighbours are apart.
+static i32 home_of(const proc* p, i32 k) {
+    i32 n = CPU_COUNT(&p->cpus);
+    if (n < 2) return -1;
+    k %= n;
+    for (i32 c = 0; c < CPU_SETSIZE; ++c)
+        if (CPU_ISSET(c, &p->cpus) && k-- == 0) return c;
+    return -1;
+}
+
+// Spreads the ranks over the cores again after a sleep. Who wakes several
+// threads finds them on its own core, and ranks that wait for each other there
+// by yielding look busy to the system, which then leaves them together. The
+// rank is not bound: the system may move it where other work wants its core.
+static void go_home(rank* r) {
+    if (r->home < 0 || sched_getcpu() == r->home) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(r->home, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof r->p->cpus, &r->p->cpus);
 }
 
 static bool aborted(const proc* p) { return __atomic_load_n(&p->shared->abort, __ATOMIC_ACQUIRE) != 0; }
