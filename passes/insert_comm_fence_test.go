@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ptoc/ir"
+	"ptoc/lang/check"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
@@ -141,5 +142,37 @@ func TestInsertCommFence(t *testing.T) {
 		if got := show(f.Body); got != tt.want {
 			t.Errorf("%s: the second run made %s of %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+// The property that the pass establishes holds in what comes out of the whole pipeline.
+func TestNoSignalLeavesThePipelineUnfenced(t *testing.T) {
+	src := source.NewFile("large.pl", `NR = pl.dynamic("NR")
+N = pl.dynamic("N")
+
+@pl.jit.incore
+def step(a: pl.InOut[pld.DistributedTensor[[1, N], pl.FP32]], s: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+    for k in pl.range(3):
+        pld.tensor.allreduce(a, s)
+`)
+	var list diag.List
+	m := Load(src, check.Options{}, &list)
+	list.Merge(Run(m, Options{VerifyEach: true}))
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	fences := 0
+	for _, f := range m.Funcs {
+		f.Walk(func(op *ir.Op) {
+			if op.Kind == ir.Fence {
+				fences++
+			}
+		})
+		for _, op := range unfencedSignals(f) {
+			t.Errorf("%s is reached with streaming writes pending", op.Kind.Name)
+		}
+	}
+	if fences == 0 {
+		t.Error("no fence at all: does nothing stream?")
 	}
 }

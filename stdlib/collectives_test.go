@@ -26,7 +26,7 @@ var (
 	lengths    = []int{0, 1, 2, 3, 17, 64, 257, 4097}
 	reductions = []string{"Sum", "Max", "Min", "Prod"}
 	dtypes     = []ir.DType{ir.FP32, ir.FP16, ir.BF16, ir.INT32}
-	algorithms = []string{"auto", "mesh", "oneshot", "push", "ring"}
+	algorithms = []string{"auto", "mesh", "central", "oneshot", "push", "ring"}
 )
 
 func TestAllreduceAtEveryRankCountAndLength(t *testing.T) {

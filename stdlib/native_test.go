@@ -51,9 +51,40 @@ func TestCollectivesCompiled(t *testing.T) {
 	}
 }
 
+// Messages from 4 MiB on are stored past the caches, and fenced before they are announced.
+func TestLargeMessagesStream(t *testing.T) {
+	tc, err := toolchain.Open()
+	if err != nil {
+		t.Skip("no C++ compiler")
+	}
+	engine, err := native.Build(context.Background(), tc, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := call{op: "allreduce", mode: "auto", reduce: "Sum", dtype: ir.FP16, n: 2<<20 + 33}
+	m := lower(t, c.text())
+	streams := 0
+	m.Func("step").Walk(func(op *ir.Op) {
+		if op.Bool("stream") {
+			streams++
+		}
+	})
+	if streams == 0 {
+		t.Error("nothing streams")
+	}
+	obj := compile(t, tc, m)
+	for _, c.ranks = range []int{2, 3} {
+		b, err := controller.NewNative(native.Config{Ranks: c.ranks, EnginePath: engine, Timeout: 20 * time.Second}, obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.run(t, m, b, 1)
+	}
+}
+
 func compiledCalls() []call {
 	var out []call
-	for _, mode := range []string{"auto", "oneshot", "push", "ring"} {
+	for _, mode := range []string{"auto", "central", "oneshot", "push", "ring"} {
 		out = append(out, call{op: "allreduce", mode: mode, reduce: "Sum", dtype: ir.FP32})
 	}
 	for _, mode := range []string{"auto", "ring"} {

@@ -1,17 +1,45 @@
 # All-reduce, in place: data of every rank becomes the reduction over all ranks' data.
 #
-# Two algorithms; the compiler picks by the size of the message unless mode= names one. Both take a
+# Three algorithms; the compiler picks by the size of the message unless mode= names one. All take a
 # signal of at least one row per rank, any rank count, any length, and give the same bits everywhere.
 #
-# oneshot, for messages of a few hundred bytes: barrier, everybody reads everything from everybody,
-#   barrier (nobody may overwrite what others still read), everybody stores its own copy.
-#   Per rank: 2 barriers, (n - 1) * B bytes read, B written.
+# central, for messages of up to a few thousand bytes: everybody tells rank 0, which reads everything,
+#   reduces it, stores the result to everybody, and tells them. Rank 0 reads and writes n * B bytes, the
+#   others nothing; but two messages a rank are all the signalling, where a barrier takes n - 1, and each
+#   rank waits once, not twice: with more ranks than cores that is half of the switches.
+#
+# oneshot, where rank 0 must not be the bottleneck (it is on links that are not memory): barrier, everybody
+#   reads everything from everybody, barrier (nobody may overwrite what others still read), everybody
+#   stores its own copy. Per rank: 2 barriers, (n - 1) * B bytes read, B written.
 #
 # push, for everything else (the segment-owner form of reduce-scatter + all-gather): the message is cut
 #   into n segments. Barrier; rank r reads segment r from every rank, reduces it, and stores the result
 #   into segment r of every rank; barrier. Nobody else touches segment r, so this works in place.
 #   Per rank: 2 barriers, B bytes read, B written: the least that any algorithm on shared memory moves.
 #   Large messages are stored past the caches (stream): the reader is another core, later.
+
+@pl.jit.inline
+def allreduce_central(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+                      op: pl.Const[pld.ReduceOp]):
+    """All-reduce in which rank 0 does it all."""
+    ctx = pld.get_comm_ctx(data)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+    if n > 1:
+        if me == 0:
+            await_all(signal, 0, n, 1)
+            clear(signal, 0, n, 1)
+            for at in pl.range(0, N, CHUNK):
+                out = narrow(reduce_chunk(data, 0, at, pl.min(N - at, CHUNK), n, op, CHUNK), data)
+                for p in pl.range(n):
+                    pld.remote_store(out, data, p, [0, at])
+            arrive(signal, 0, n)
+        else:
+            # As long as rank 0 has not told, it may still use this rank's memory; nobody else does.
+            pld.notify(signal, 0, [me, 0], 1, op=pld.NotifyOp.AtomicAdd)
+            pld.wait(signal, [0, 0], 1, cmp=pld.WaitCmp.Ge)
+            pld.notify(signal, me, [0, 0], -1, op=pld.NotifyOp.AtomicAdd)
+
 
 @pl.jit.inline
 def allreduce_oneshot(
