@@ -52,6 +52,8 @@ func Main() int {
 	native.MaybeWorker() // a rank of another process's engine: never returns
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal asks; a second one finds the default handler and ends the process.
+	context.AfterFunc(ctx, stop)
 	root := newRoot(commands...)
 	root.SetArgs(os.Args[1:])
 	return report(os.Stderr, root.ExecuteContext(ctx))
