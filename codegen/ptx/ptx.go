@@ -121,3 +121,28 @@ func (g *gen) site(f *ir.Func, op *ir.Op) int {
 	g.out.Sites = append(g.out.Sites, Site{Span: op.Span, Op: op.Kind.Name, Func: f.Name})
 	return len(g.out.Sites) - 1
 }
+
+// ArenaBytes is how much scratch in global memory a call with these argument slots needs.
+func (k *Kernel) ArenaBytes(args []int64) (int64, error) {
+	slot := 0
+	syms, vals := map[string]int64{}, map[*ir.Value]int64{}
+	for _, p := range k.Func.Params() {
+		if t, ok := p.Type.(*ir.Tensor); ok && t.Window {
+			slot++
+		}
+		vals[p] = args[slot]
+		slot++
+	}
+	for _, s := range k.Syms {
+		syms[s] = args[slot]
+		slot++
+	}
+	return k.Arena.Eval(func(a ir.Atom) (int64, bool) {
+		if a.Op == ir.AtomSym {
+			n, ok := syms[a.Sym]
+			return n, ok
+		}
+		n, ok := vals[a.Val]
+		return n, ok
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
+	"ptoc/runtime/controller"
 	"ptoc/runtime/native"
 )
 
@@ -33,9 +34,10 @@ type Options struct {
 	Seed  uint64   // of inputs that are not given
 	Check bool
 
-	// For tests: stop after this pass, and instrument native code.
+	// For tests: stop after this pass, instrument native code, and run on ranks of another kind.
 	Until    string
 	Sanitize toolchain.Sanitizer
+	Open     func(lowered *ir.Module, ranks int) (controller.Backend, error)
 
 	// Stage, if set, is told what is being done, for a progress line.
 	Stage func(string)

@@ -131,6 +131,9 @@ func (u *unit) run(ctx context.Context, in *inputs, syms map[string]int64) (*Res
 
 // open starts the ranks.
 func (u *unit) open(ctx context.Context) (controller.Backend, error) {
+	if u.o.Open != nil {
+		return u.o.Open(u.lowered, u.o.Ranks)
+	}
 	if u.o.Backend == "sim" {
 		return controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: &sim.Greedy{}})
 	}

@@ -101,7 +101,7 @@ func decodeFloat(t dtype, x uint64) float64 {
 	return t.format().decode(zext(x, t.bits))
 }
 
-// floatToInt saturates; NaN gives 0.
+// floatToInt saturates. NaN gives 0, or the least integer where FP64 or 64 bits are involved.
 func floatToInt(to, from dtype, r rounding, ftz bool) func(uint64) uint64 {
 	names := map[rounding]rounding{"rn": "rn", "rz": "rz", "rm": "rm", "rp": "rp"}
 	r = names[r]
@@ -115,6 +115,9 @@ func floatToInt(to, from dtype, r rounding, ftz bool) func(uint64) uint64 {
 			x = flush(x)
 		}
 		if math.IsNaN(x) {
+			if from.bits == 64 || to.bits == 64 {
+				return 1 << (to.bits - 1)
+			}
 			return 0
 		}
 		y := math.Copysign(roundTo(math.Abs(x), r, x < 0), x)

@@ -187,6 +187,7 @@ var instructions = []struct {
 	{"cvt.rmi.s32.f32 r0, 0fC0200000;", 0xfffffffd},
 	{"cvt.rpi.s32.f32 r0, 0f40200000;", 3},
 	{"cvt.rzi.s32.f32 r0, 0f7FC00000;", 0},
+	{"cvt.rzi.s64.f32 d0, 0f7FC00000;", 0x8000000000000000},
 	{"cvt.rzi.s32.f32 r0, 0f7F800000;", 0x7fffffff},
 	{"cvt.rzi.u32.f32 r0, 0fBF800000;", 0},
 	{"cvt.rzi.u32.f32 r0, 0f4F800000;", 0xffffffff},

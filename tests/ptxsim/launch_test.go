@@ -100,7 +100,7 @@ func runRing(t *testing.T, text string, n int, seed uint64) (*Memory, []uint64, 
 		params := binary.LittleEndian.AppendUint64(nil, table)
 		params = binary.LittleEndian.AppendUint32(params, uint32(i))
 		params = binary.LittleEndian.AppendUint32(params, uint32(n))
-		ls = append(ls, Launch{m, Config{Name: fmt.Sprintf("rank %d", i), Memory: mem, Block: [3]int{64}, Params: params,
+		ls = append(ls, Launch{Module: m, Config: Config{Name: fmt.Sprintf("rank %d", i), Memory: mem, Block: [3]int{64}, Params: params,
 			Seed: seed, StepLimit: 1e6, GlobalRaces: true}})
 	}
 	_, err = RunAll(ls)

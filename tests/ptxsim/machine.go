@@ -4,6 +4,9 @@ import "fmt"
 
 // run is several launches that run at the same time.
 type run struct {
+	todo        []Launch
+	started     []bool
+	left        []int // threads that have not ended, by launch
 	blocks      []*block
 	live        int // threads that have not ended
 	steps       int64
@@ -275,6 +278,7 @@ func (t *thread) end() {
 	t.state = ended
 	b.ended++
 	b.run.live--
+	b.run.left[b.launch]--
 	if b.arrived > 0 {
 		t.fail("divergent barrier: this thread ends while %d others of its block wait at a barrier", b.arrived)
 	}

@@ -142,8 +142,8 @@ func TestWhatAProgramMayNotDoElsewhere(t *testing.T) {
 	bad(t, "trap;", 1, "trap")
 	bad(t, "div.u32 r0, 1, 0;", 1, "division by zero")
 	bad(t, "L: bra L;", 1, "no end after")
-	bad(t, ".global .align 4 .b32 zz; st.relaxed.sys.global.u32 [d15], 1; st.global.u64 [d15], d15;", 1, "mixed widths")
-	bad(t, "red.relaxed.sys.global.add.u32 [d15], 1; ld.global.u16 h0, [d15];", 1, "mixed widths")
+	bad(t, ".global .align 4 .b32 zz; st.release.sys.global.u32 [d15], 1; st.global.u64 [d15], d15;", 1, "mixed widths")
+	bad(t, "red.release.sys.global.add.u32 [d15], 1; ld.global.u16 h0, [d15];", 1, "mixed widths")
 	bad(t, ".const .align 4 .b32 cc = 5; mov.u64 d1, cc; cvta.const.u64 d1, d1; ld.const.u32 r0, [cc]; st.u32 [d1], r0;", 1, "constant")
 }
 

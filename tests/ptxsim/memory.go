@@ -111,7 +111,8 @@ type access struct {
 	write  bool
 	read   bool
 	atomic bool // atom, red
-	strong bool // relaxed, acquire, release, volatile, atom, red: somebody synchronises
+	strong bool // relaxed, acquire, release, volatile, atom, red
+	sync   bool // acquire or release: the word is a signal
 	elem   int  // width of one element
 	async  bool // cp.async's write
 }
@@ -156,7 +157,7 @@ func (t *thread) globalBytes(addr uint64, a *access) []byte {
 	if a.write && al.readOnly {
 		t.fail("write to constant memory at %s", t.block.mem.describe(addr))
 	}
-	if a.strong || al.cells != nil {
+	if a.sync || al.cells != nil {
 		t.checkCell(al, off, a)
 	}
 	if t.block.run.globalRaces {
@@ -176,7 +177,7 @@ func (t *thread) checkCell(al *alloc, off uint64, a *access) {
 			t.fail("mixed widths: %d bytes at %s, a word on which %d-byte accesses synchronise", a.elem,
 				t.block.mem.describe(al.base+off), c)
 		}
-		if a.strong {
+		if a.sync {
 			al.cells[off+uint64(i)] = uint8(a.elem)
 		}
 	}

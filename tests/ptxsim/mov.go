@@ -127,7 +127,7 @@ func genLd(c *compiler, m *mods) {
 	}
 	base, off := c.address(1)
 	size := t.bytes()
-	a := &access{size: size * mm.vec, read: true, elem: size, strong: mm.order != "weak"}
+	a := &access{size: size * mm.vec, read: true, elem: size, strong: mm.order != "weak", sync: mm.order == "acquire"}
 	var regs []int
 	for _, o := range c.vector(0, mm.vec) {
 		regs = append(regs, c.regOf(o))
@@ -172,7 +172,7 @@ func genSt(c *compiler, m *mods) {
 	}
 	base, off := c.address(0)
 	size := t.bytes()
-	a := &access{size: size * mm.vec, write: true, elem: size, strong: mm.order != "weak"}
+	a := &access{size: size * mm.vec, write: true, elem: size, strong: mm.order != "weak", sync: mm.order == "release"}
 	var vals []int
 	for _, o := range c.vector(1, mm.vec) {
 		vals = append(vals, c.srcOf(o, t))

@@ -71,6 +71,7 @@ func (m *Module) Launch(c Config) (Stats, error) {
 type Launch struct {
 	Module *Module
 	Config Config
+	After  int // 1 + the number of the launch that must end before this one starts; 0: none
 }
 
 // Error is something that the program did wrong.

@@ -15,11 +15,19 @@ func (v *vclock) join(o vclock) {
 		*v = append(vclock(nil), o...)
 		return
 	}
-	for i, x := range o {
-		if x > (*v)[i] {
-			(*v)[i] = x
-		}
+	for len(*v) < len(o) { // threads that were not there before
+		*v = append(*v, 0)
 	}
+	for i, x := range o {
+		(*v)[i] = max((*v)[i], x)
+	}
+}
+
+func (v vclock) at(i int) uint32 {
+	if i < len(v) {
+		return v[i]
+	}
+	return 0
 }
 
 // blockClock is what all threads of a block have seen since the last barrier.
@@ -57,20 +65,28 @@ type globalShadow struct {
 
 var scopes = map[string]int{"cta": 1, "cluster": 1, "gpu": 2, "sys": 3}
 
-// initClocks numbers the threads.
-func (r *run) initClocks() {
+// initClocks numbers the threads of new blocks. They have seen all that the launch before them did.
+func (r *run) initClocks(blocks []*block, before int) {
 	if !r.globalRaces {
 		return
 	}
-	r.cells = map[uint64]*cellClock{}
-	for _, b := range r.blocks {
+	for _, b := range blocks {
 		for _, t := range b.threads {
 			t.strong = clockState{id: len(r.all), now: 1}
 			r.all = append(r.all, t)
 		}
 	}
+	var seen vclock
 	for _, b := range r.blocks {
+		if before >= 0 && b.launch == before {
+			for _, t := range b.threads {
+				seen.join(t.clock())
+			}
+		}
+	}
+	for _, b := range blocks {
 		b.clock.base = make(vclock, len(r.all))
+		b.clock.base.join(seen)
 	}
 }
 
@@ -114,10 +130,7 @@ func (t *thread) clock() vclock {
 
 func (t *thread) saw(s stamp) bool {
 	id := int(s.who) - 1
-	if s.who == 0 || id == t.strong.id || s.at <= t.block.clock.base[id] {
-		return true
-	}
-	return t.strong.extra != nil && s.at <= t.strong.extra[id]
+	return s.who == 0 || id == t.strong.id || s.at <= t.block.clock.base.at(id) || s.at <= t.strong.extra.at(id)
 }
 
 func scopeOf(mm memMods) int {

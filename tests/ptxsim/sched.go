@@ -20,15 +20,14 @@ func RunAll(launches []Launch) (st Stats, err error) {
 		r.clockStep = c.ClockStep
 	}
 	r.rng, r.globalRaces = rng(c.Seed), c.GlobalRaces
-	for i, l := range launches {
-		if err := r.start(l, i); err != nil {
-			return Stats{}, err
+	r.todo = launches
+	r.started = make([]bool, len(launches))
+	r.left = make([]int, len(launches))
+	for _, l := range launches {
+		if l.Config.Memory != nil {
+			l.Config.Memory.forget()
 		}
 	}
-	for _, l := range launches {
-		l.Config.Memory.forget()
-	}
-	r.initClocks()
 	defer func() {
 		st.Steps = r.steps
 		switch e := recover().(type) {
@@ -39,8 +38,34 @@ func RunAll(launches []Launch) (st Stats, err error) {
 			panic(e)
 		}
 	}()
-	r.loop()
-	return
+	r.cells = map[uint64]*cellClock{}
+	for {
+		ready, err := r.startReady()
+		if err != nil {
+			return Stats{}, err
+		}
+		if len(ready) == 0 {
+			return st, nil
+		}
+		r.loop()
+	}
+}
+
+// startReady starts the launches that may run now and returns their numbers.
+func (r *run) startReady() (ready []int, err error) {
+	for i, l := range r.todo {
+		if r.started[i] || l.After > 0 && !(r.started[l.After-1] && r.left[l.After-1] == 0) {
+			continue
+		}
+		r.started[i] = true
+		first := len(r.blocks)
+		if err := r.start(l, i); err != nil {
+			return nil, err
+		}
+		r.initClocks(r.blocks[first:], l.After-1)
+		ready = append(ready, i)
+	}
+	return ready, nil
 }
 
 // start makes the blocks and threads of a launch.
@@ -111,39 +136,66 @@ func (b *block) populate(f *function, n int) {
 		copy(t.params, b.params)
 	}
 	b.run.live += n
+	b.run.left[b.launch] += n
 }
 
-// loop lets all threads take turns until they have ended.
+// loop lets all threads take turns until a launch has ended, or all have.
 func (r *run) loop() {
 	var order []*thread
 	for _, b := range r.blocks {
-		order = append(order, b.threads...)
+		order = append(order, alive(append([]*thread(nil), b.threads...))...)
 	}
+	more := len(r.todo)
+	for _, s := range r.started {
+		if s {
+			more--
+		}
+	}
+	running := r.running()
 	for r.live > 0 {
-		slice := 200
-		if r.rng != 0 {
-			slice = 1 + int(r.rng.next()%100)
-			for i := range order {
-				j := i + int(r.rng.next()%uint64(len(order)-i))
-				order[i], order[j] = order[j], order[i]
-			}
+		if more > 0 && r.running() < running {
+			return // others may start now
 		}
-		moved := false
-		for _, t := range order {
-			if t.state == running {
-				r.steps += int64(t.run(slice))
-				moved = true
-			}
-		}
-		if !moved && r.live > 0 {
-			r.deadlock(order)
-		}
-		if r.steps > r.limit {
-			r.tooLong(order)
-		}
+		r.round(order)
 		if len(order) > 2*r.live {
 			order = alive(order)
 		}
+	}
+}
+
+// running is the number of launches that have threads left.
+func (r *run) running() int {
+	n := 0
+	for _, k := range r.left {
+		if k > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// round gives every thread its turn.
+func (r *run) round(order []*thread) {
+	slice := 200
+	if r.rng != 0 {
+		slice = 1 + int(r.rng.next()%100)
+		for i := range order {
+			j := i + int(r.rng.next()%uint64(len(order)-i))
+			order[i], order[j] = order[j], order[i]
+		}
+	}
+	moved := false
+	for _, t := range order {
+		if t.state == running {
+			r.steps += int64(t.run(slice))
+			moved = true
+		}
+	}
+	if !moved && r.live > 0 {
+		r.deadlock(order)
+	}
+	if r.steps > r.limit {
+		r.tooLong(order)
 	}
 }
 

@@ -103,7 +103,8 @@ func genAtom(c *compiler, m *mods) {
 	} else {
 		d = c.reg(0)
 	}
-	a := &access{size: t.bytes(), elem: t.bytes(), read: true, write: true, atomic: true, strong: !t.float()}
+	a := &access{size: t.bytes(), elem: t.bytes(), read: true, write: true, atomic: true, strong: true,
+		sync: mm.order != "relaxed"}
 	f, b, e := combine(op, t), 0, 0
 	if op == "cas" {
 		c.count(4)
