@@ -333,7 +333,8 @@ func (f *fn) mergeOneArm(m *merger, s *syntax.If, name string, x, y binding, a, 
 			m.after = append(m.after, func() { f.env.set(name, have.val, have.at) })
 			return
 		}
-		if f.fillReturn(m, have, a, b, xOK) {
+		// A path that has returned, but whose value is lost, must not get another one.
+		if _, lost := map[bool]value{true: y.val, false: x.val}[xOK].(missing); !lost && f.fillReturn(m, have, a, b, xOK) {
 			return
 		}
 	}

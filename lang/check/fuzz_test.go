@@ -77,7 +77,7 @@ var tokens = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9.]*|[0-9.]+|[-+*/%<>=!]+|[(
 // Words of programs put into other places of programs make programs that parse and are wrong in ways
 // that nobody thought of.
 func TestMixedUpProgramsNeverCrashTheChecker(t *testing.T) {
-	n := 3000
+	n := 1500
 	if testing.Short() {
 		n = 300
 	}

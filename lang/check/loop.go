@@ -241,7 +241,7 @@ func (f *fn) close(l *loop, carries []*carry, end *env, types map[string]ir.Type
 		kept = append(kept, c)
 	}
 	if !retry {
-		retry = f.returnsInside(l, end, types)
+		retry = f.returnsInside(l, end, types, region)
 	}
 	if !retry {
 		f.watchMemory(l, end)
@@ -250,16 +250,16 @@ func (f *fn) close(l *loop, carries []*carry, end *env, types map[string]ir.Type
 }
 
 // returnsInside: a value that is returned inside the loop needs one before it.
-func (f *fn) returnsInside(l *loop, end *env, types map[string]ir.Type) bool {
+func (f *fn) returnsInside(l *loop, end *env, types map[string]ir.Type, region *ir.Block) bool {
 	if _, before := l.base.lookup(retName); before || types[retName] != nil || !f.flow.after[l.node][retName] {
 		return false
 	}
-	b, ok := end.lookup(retName)
-	x, isValue := b.val.(*ir.Value)
-	if !ok || !isValue {
+	b, _ := end.lookup(retName)
+	x := f.operand(b.val)
+	if x == nil {
 		return false
 	}
-	if _, mem := x.Type.(*ir.Tensor); mem {
+	if _, mem := x.Type.(*ir.Tensor); mem || innerValue(x.Type, region) != nil {
 		return false
 	}
 	types[retName] = x.Type
