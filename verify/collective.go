@@ -84,6 +84,10 @@ func (r *run) perform(d *domain, m *rendezvous) {
 			r.put(whole(r.operand(m, dev, "target")), total)
 		}
 	case ir.Broadcast_:
+		if root := op.Int("root"); root >= int64(len(d.devices)) {
+			r.fault(diag.NoSuchPeer, op, "root %d of %s", root, plural(len(d.devices), "rank"))
+			return
+		}
 		data := r.take(whole(r.operand(m, d.devices[op.Int("root")], "target")))
 		for _, dev := range d.devices {
 			r.put(whole(r.operand(m, dev, "target")), data)

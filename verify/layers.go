@@ -33,7 +33,7 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 				continue
 			}
 			begin := time.Now()
-			v := l.Check(p, s)
+			v := guardedCheck(l, p, s)
 			v.Elapsed = time.Since(begin)
 			v.Layer, v.Scope = l.Name(), s
 			rep.Verdicts = append(rep.Verdicts, v)
@@ -41,6 +41,16 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 		clear(p.runs) // traces are large, and no other scope needs them
 	}
 	return rep
+}
+
+// guardedCheck turns a panic of a layer into an answer: a fault of ours proves nothing about the program.
+func guardedCheck(l Layer, p *Program, s Scope) (v Verdict) {
+	defer func() {
+		if e := recover(); e != nil {
+			v = Verdict{Reason: fmt.Sprintf("internal error, please report it: %v", e)}
+		}
+	}()
+	return l.Check(p, s)
 }
 
 func contains(list []string, s string) bool {

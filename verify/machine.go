@@ -120,11 +120,12 @@ type rankState struct {
 	done       bool
 }
 
-// Limits of one run: enough for every library collective at 16 ranks.
+// Limits of one run: enough for every library collective at 16 ranks, and about a second at most.
 const (
 	maxSteps       = 4_000_000
-	maxValueBytes  = 8 << 20
-	maxValueTerms  = 3_000_000
+	maxValueSteps  = 2_000_000
+	maxValueBytes  = 1 << 20 // of one tensor
+	maxValueTerms  = 2_000_000
 	maxTraceLength = 400_000
 )
 
@@ -154,6 +155,9 @@ func attempt(m *ir.Module, entry string, s Scope, values bool) *run {
 func newRun(m *ir.Module, s Scope, values bool) *run {
 	r := &run{module: m, scope: s, space: term.NewSpace(), values: values, domains: map[string]*domain{}, budget: maxSteps,
 		faulty: map[faultKey]bool{}, slots: map[*ir.Func]int{}, windows: map[allocKey]*memory{}}
+	if values {
+		r.budget = maxValueSteps
+	}
 	for i := range s.Ranks {
 		r.ranks = append(r.ranks, &rankState{id: i})
 	}
@@ -199,7 +203,7 @@ func (r *run) abandon(at source.Span, format string, args ...any) {
 // step pays for work.
 func (r *run) step(n int) {
 	r.budget -= n
-	if r.values && (r.budget < 0 || r.space.Len() > maxValueTerms) {
+	if r.values && (r.budget < 0 || r.space.Size() > maxValueTerms) {
 		panic(giveUp{tooLarge})
 	}
 	if r.budget < 0 {

@@ -121,17 +121,19 @@ type runKey struct {
 	scope   string
 }
 
-// run is the execution of the lowered (or the source) program in a scope; layers share it.
+// run is the execution of the lowered program in a scope, or, without values, of the source program;
+// layers share it.
 func (p *Program) run(s Scope, lowered bool) *run {
 	key := runKey{lowered, s.String()}
 	if r := p.runs[key]; r != nil {
 		return r
 	}
-	m := p.Source
+	var r *run
 	if lowered {
-		m = p.Lowered
+		r = execute(p.Lowered, p.Entry, s)
+	} else {
+		r = attempt(p.Source, p.Entry, s, false) // only for which collectives are called
 	}
-	r := execute(m, p.Entry, s)
 	p.runs[key] = r
 	return r
 }

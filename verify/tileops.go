@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"math"
-
 	"ptoc/ir"
 	"ptoc/verify/term"
 )
@@ -218,15 +216,15 @@ func (r *run) fold(k *ir.Kind, ts []term.T) term.T {
 	if k == ir.Sum {
 		return r.space.Sum(ts)
 	}
-	name, acc := "mul", r.space.Const(1)
 	switch k {
 	case ir.Amax:
-		name, acc = "max", r.space.Const(math.Inf(-1))
+		return r.space.Extreme("max", ts...)
 	case ir.Amin:
-		name, acc = "min", r.space.Const(math.Inf(1))
+		return r.space.Extreme("min", ts...)
 	}
+	acc := r.space.Const(1)
 	for _, t := range ts {
-		acc = r.space.Apply(name, acc, t)
+		acc = r.space.Mul(acc, t)
 	}
 	return acc
 }

@@ -24,6 +24,7 @@ type Space struct {
 	nodes []node
 	index map[uint64]T
 	names map[string]func(i int64) string
+	size  int
 }
 
 type node struct {
@@ -43,8 +44,8 @@ func NewSpace() *Space {
 	return s
 }
 
-// Len counts the different terms made so far.
-func (s *Space) Len() int { return len(s.nodes) }
+// Size counts the terms made so far, and the terms in them: what they cost.
+func (s *Space) Size() int { return s.size }
 
 // intern gives equal nodes the same number. Nodes with equal hashes are chained.
 func (s *Space) intern(n node) T {
@@ -58,6 +59,7 @@ func (s *Space) intern(n node) T {
 			break
 		}
 	}
+	s.size += 1 + len(n.args)
 	t := T(len(s.nodes))
 	n.next = first
 	s.nodes = append(s.nodes, n)
@@ -240,35 +242,40 @@ func (s *Space) flat(op string, t T) []T {
 	return []T{t}
 }
 
-// extreme is the maximum or minimum: a set of terms, at most one of them a constant.
-func (s *Space) extreme(op string, a, b T) T {
-	args := append(s.flat(op, a), s.flat(op, b)...)
-	slices.Sort(args)
-	args = slices.Compact(args)
-	var out []T
+// Extreme is the maximum or minimum of terms: a set, in which at most one is a constant.
+func (s *Space) Extreme(op string, ts ...T) T {
+	var args []T
 	k, have := 0.0, false
-	for _, t := range args {
-		x, ok := s.IsConst(t)
-		switch {
-		case !ok:
-			out = append(out, t)
-		case !have:
-			k, have = x, true
-		case op == "max":
-			k = max(k, x)
-		default:
-			k = min(k, x)
+	for _, t := range ts {
+		flat := []T{t}
+		if n := &s.nodes[t]; n.op == op {
+			flat = n.args
+		}
+		for _, u := range flat {
+			x, ok := s.IsConst(u)
+			switch {
+			case !ok:
+				args = append(args, u)
+			case !have:
+				k, have = x, true
+			case op == "max":
+				k = max(k, x)
+			default:
+				k = min(k, x)
+			}
 		}
 	}
-	// The neutral elements, with which programs start their reductions.
-	if have && (len(out) == 0 || !(op == "max" && math.IsInf(k, -1)) && !(op == "min" && math.IsInf(k, 1))) {
-		out = append(out, s.Const(k))
-		slices.Sort(out)
+	slices.Sort(args)
+	args = slices.Compact(args)
+	// The neutral elements, with which programs start their reductions, are left out.
+	if have && (len(args) == 0 || !(op == "max" && math.IsInf(k, -1)) && !(op == "min" && math.IsInf(k, 1))) {
+		args = append(args, s.Const(k))
+		slices.Sort(args)
 	}
-	if len(out) == 1 {
-		return out[0]
+	if len(args) == 1 {
+		return args[0]
 	}
-	return s.intern(node{op: op, args: out})
+	return s.intern(node{op: op, args: args})
 }
 
 // Apply is an operation of the op table on elements, by ir.Kind.Scalar.
@@ -285,9 +292,9 @@ func (s *Space) Apply(op string, args ...T) T {
 	case "mul":
 		return s.Mul(args[0], args[1])
 	case "max", "min":
-		return s.extreme(op, args[0], args[1])
+		return s.Extreme(op, args...)
 	case "relu":
-		return s.extreme("max", args[0], 0)
+		return s.Extreme("max", args[0], 0)
 	case "div":
 		if k, ok := s.IsConst(args[1]); ok && k != 0 {
 			if x, both := s.IsConst(args[0]); both {
