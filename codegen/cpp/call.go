@@ -1,0 +1,99 @@
+package cpp
+
+import (
+	"fmt"
+	"strings"
+
+	"ptoc/ir"
+)
+
+// call prints a call of another kernel: its scratch lies behind ours.
+func (e *fn) call(op *ir.Op) {
+	callee := op.Callee()
+	args := op.Vals("args")
+	bind, err := ir.BindDims(callee, args)
+	if err != nil {
+		fail(op.Span, "%v", err)
+	}
+	list := []string{"ctx", "arena + " + e.dim(e.own)}
+	if e.own.Is(0) {
+		list[1] = "arena"
+	}
+	for i, p := range callee.Params() {
+		switch t := p.Type.(type) {
+		case *ir.Tensor:
+			m := e.data(args[i])
+			if !m.contiguous() {
+				fail(op.Span, "%s parameter %s needs memory without gaps: copy the view into a created tensor first", callee.Name, p.Name)
+			}
+			e.agree(op, bind, t.Dims, m.dims)
+			if t.Window {
+				list = append(list, m.dom)
+			}
+			list = append(list, m.ptr)
+		case *ir.Scalar:
+			list = append(list, e.scalarAs(args[i], t.DType))
+		}
+	}
+	for _, s := range callee.DimSyms() {
+		d, ok := bind[s]
+		if !ok {
+			d = ir.SymDim(s)
+		}
+		list = append(list, e.bareDim(d))
+	}
+	e.checkNeed(op)
+	e.w.line("if (i32 status = f_%s(%s)) return status;", callee.Name, strings.Join(list, ", "))
+}
+
+// agree checks extents that could not be compared before.
+func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
+	for i := range want {
+		w := want[i].Subst(bind.Subst)
+		if w.Equal(got[i]) {
+			continue
+		}
+		a, b := e.dim(got[i]), e.dim(w)
+		e.w.line("if (%s != %s) return ptoc_fail(ctx, PTOC_SHAPE, %d, %d, %s, %s);", a, b, e.site(op), i, a, b)
+	}
+}
+
+// blockOf prints the position in the enclosing pl.spmd.
+func (e *fn) blockOf(op *ir.Op) {
+	for i := len(e.loops) - 1; i >= 0; i-- {
+		if l := e.loops[i]; l.Enum("kind").Is("spmd") {
+			v := l.Regions[0].Args[0]
+			if op.Kind == ir.BlockNum {
+				v = l.Val("stop")
+			}
+			e.define(op.Result(), e.scalarAs(v, ir.INDEX))
+			return
+		}
+	}
+	e.define(op.Result(), map[*ir.Kind]string{ir.BlockIdx: "0", ir.BlockNum: "1"}[op.Kind])
+}
+
+// array prints the ops on small arrays, which are structs: assignment copies them.
+func (e *fn) array(op *ir.Op) {
+	v := op.Result()
+	if op.Kind == ir.ArrayCreate {
+		e.w.line("%s %s = {};", e.arrayType(v.Type.(*ir.Array)), e.name(v))
+		return
+	}
+	a := op.Val("array")
+	t := a.Type.(*ir.Array)
+	i := e.scalarAs(op.Val("index"), ir.INDEX)
+	if n, ok := op.Val("index").ConstInt(); !ok || n < 0 || n >= t.N {
+		e.w.line("if ((u64)%s >= %d) return ptoc_fail(ctx, PTOC_LOCAL_BOUNDS, %d, 0, %s, 1, %d);", i, t.N, e.site(op), i, t.N)
+	}
+	if op.Kind == ir.ArrayGet {
+		e.define(v, fmt.Sprintf("%s.v[%s]", e.name(a), i))
+		return
+	}
+	e.w.line("%s %s = %s;", e.arrayType(t), e.name(v), e.name(a))
+	e.w.line("%s.v[%s] = %s;", e.name(v), i, e.scalarAs(op.Val("value"), t.DType))
+}
+
+func (e *fn) arrayType(t *ir.Array) string {
+	return fmt.Sprintf("%s<%s, %d>", e.g.use("ptoc_array"), regType(t.DType), t.N)
+}
