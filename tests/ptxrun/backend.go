@@ -5,7 +5,6 @@ package ptxrun
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"ptoc/codegen/abi"
@@ -277,5 +276,5 @@ func (b *Backend) Close() error { return nil }
 
 var _ controller.Backend = (*Backend)(nil)
 
-// Missing reports that there is no LLVM on this machine: tests skip.
-func Missing(err error) bool { return errors.Is(err, ptx.ErrNoLLVM) }
+// ErrMissing says that there is no LLVM on this machine: tests skip.
+var ErrMissing = ptx.ErrNoLLVM

@@ -2,6 +2,7 @@ package ptxrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -30,7 +31,7 @@ func check(t *testing.T, file string, ranks int) {
 		return b, err
 	}}
 	r, err := run.Run(context.Background(), o)
-	if Missing(err) {
+	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
 	}
 	if err == nil {

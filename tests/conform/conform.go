@@ -1,21 +1,22 @@
-package controller
+// Package conform holds the executors against each other op by op: each trial is a kernel of one op, run on
+// the simulator and on compiled code. Ops that are rounded once must give the same bits, others may differ
+// in the last places.
+package conform
 
 import (
 	"context"
 	"fmt"
 	"math"
-	"testing"
-	"time"
 
 	"ptoc/ir"
 	"ptoc/lang/source"
-	"ptoc/runtime/sim"
+	"ptoc/runtime/controller"
 	"ptoc/runtime/tensor"
 )
 
-// trial is one op on operands of given types, made into a kernel and run by both executors.
-type trial struct {
-	name   string
+// Trial is one op on operands of given types, made into a kernel and run by both executors.
+type Trial struct {
+	Name   string
 	ins    []*ir.Tensor
 	out    *ir.Tensor
 	build  func(b *ir.Builder, tiles []*ir.Value) (*ir.Value, error)
@@ -48,7 +49,7 @@ func zeros(n int) []*ir.Value {
 }
 
 // kernel is: load all ins, apply the op, store the result.
-func (tr *trial) kernel(name string) (*ir.Func, error) {
+func (tr *Trial) kernel(name string) (*ir.Func, error) {
 	f := ir.NewFunc(name, ir.InCore, source.Span{})
 	var mems []*ir.Value
 	for i, t := range tr.ins {
@@ -72,10 +73,10 @@ func (tr *trial) kernel(name string) (*ir.Func, error) {
 var floats = []ir.DType{ir.FP32, ir.FP16, ir.BF16}
 var integers = []ir.DType{ir.INT8, ir.INT32, ir.INT64}
 
-func elementwiseTrials() []*trial {
-	var out []*trial
+func elementwiseTrials() []*Trial {
+	var out []*Trial
 	add := func(k *ir.Kind, dt ir.DType, within float64) {
-		tr := &trial{name: k.Name[3:] + "_" + dt.String(), out: mat(dt, 2, 70), within: within}
+		tr := &Trial{Name: k.Name[3:] + "_" + dt.String(), out: mat(dt, 2, 70), within: within}
 		n := len(k.Params)
 		for range n {
 			tr.ins = append(tr.ins, mat(dt, 2, 70))
@@ -108,17 +109,17 @@ func elementwiseTrials() []*trial {
 	return out
 }
 
-func castTrials() []*trial {
-	var out []*trial
+func castTrials() []*Trial {
+	var out []*Trial
 	for _, from := range append(append([]ir.DType{ir.BOOL}, floats...), integers...) {
 		for _, to := range append(append([]ir.DType{ir.BOOL}, floats...), integers...) {
-			out = append(out, &trial{name: fmt.Sprintf("cast_%s_%s", from, to), ins: []*ir.Tensor{mat(from, 1, 70)}, out: mat(to, 1, 70),
+			out = append(out, &Trial{Name: fmt.Sprintf("cast_%s_%s", from, to), ins: []*ir.Tensor{mat(from, 1, 70)}, out: mat(to, 1, 70),
 				ints:  [2]int64{-300, 300},
 				build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) { return b.Cast(ts[0], to) }})
 		}
 	}
 	for _, mode := range ir.RoundMode.Values {
-		out = append(out, &trial{name: "cast_mode_" + mode, ins: []*ir.Tensor{mat(ir.FP32, 1, 70)}, out: mat(ir.INT32, 1, 70),
+		out = append(out, &Trial{Name: "cast_mode_" + mode, ins: []*ir.Tensor{mat(ir.FP32, 1, 70)}, out: mat(ir.INT32, 1, 70),
 			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
 				return b.Add(ir.Cast).Set("x", ts[0]).SetAttr("target_type", ir.INT32).SetAttr("mode", ir.RoundMode.Of(mode)).Value()
 			}})
@@ -126,22 +127,22 @@ func castTrials() []*trial {
 	return out
 }
 
-func shapeTrials() []*trial {
-	var out []*trial
+func shapeTrials() []*Trial {
+	var out []*Trial
 	for _, dt := range append(floats, ir.INT32) {
 		for _, k := range []*ir.Kind{ir.Sum, ir.Amax, ir.Amin} {
 			for axis, shape := range [][]int64{{1, 70}, {5, 1}} {
-				out = append(out, &trial{name: fmt.Sprintf("%s_%d_%s", k.Name[3:], axis, dt), ins: []*ir.Tensor{mat(dt, 5, 70)}, out: mat(dt, shape...), within: 64,
+				out = append(out, &Trial{Name: fmt.Sprintf("%s_%d_%s", k.Name[3:], axis, dt), ins: []*ir.Tensor{mat(dt, 5, 70)}, out: mat(dt, shape...), within: 64,
 					build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
 						return b.Add(k).Set("x", ts[0]).SetAttr("axis", int64(axis)).SetAttr("keepdims", true).Value()
 					}})
 			}
 		}
-		out = append(out, &trial{name: "transpose_" + dt.String(), ins: []*ir.Tensor{mat(dt, 5, 70)}, out: mat(dt, 70, 5),
+		out = append(out, &Trial{Name: "transpose_" + dt.String(), ins: []*ir.Tensor{mat(dt, 5, 70)}, out: mat(dt, 70, 5),
 			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
 				return b.Add(ir.Transpose).Set("x", ts[0]).Value()
 			}})
-		out = append(out, &trial{name: "concat_" + dt.String(), ins: []*ir.Tensor{mat(dt, 5, 7), mat(dt, 5, 9)}, out: mat(dt, 5, 16),
+		out = append(out, &Trial{Name: "concat_" + dt.String(), ins: []*ir.Tensor{mat(dt, 5, 7), mat(dt, 5, 9)}, out: mat(dt, 5, 16),
 			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
 				return b.Add(ir.Concat).Set("a", ts[0]).Set("b", ts[1]).Value()
 			}})
@@ -154,23 +155,23 @@ func shapeTrials() []*trial {
 			if dt == ir.INT32 {
 				to = ir.INT32
 			}
-			out = append(out, &trial{name: fmt.Sprintf("matmul_%v_%s", trans, dt), ins: []*ir.Tensor{mat(dt, shapes[0]...), mat(dt, shapes[1]...)},
+			out = append(out, &Trial{Name: fmt.Sprintf("matmul_%v_%s", trans, dt), ins: []*ir.Tensor{mat(dt, shapes[0]...), mat(dt, shapes[1]...)},
 				out: mat(to, 9, 17), within: 64, build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
 					return b.Add(ir.MatMul).Set("lhs", ts[0]).Set("rhs", ts[1]).SetAttr("a_trans", trans).SetAttr("b_trans", trans).Value()
 				}})
 		}
 	}
 	for _, how := range ir.CmpType.Values {
-		out = append(out, &trial{name: "cmp_" + how, ins: []*ir.Tensor{mat(ir.FP32, 1, 70), mat(ir.FP32, 1, 70)}, out: mat(ir.BOOL, 1, 70),
+		out = append(out, &Trial{Name: "cmp_" + how, ins: []*ir.Tensor{mat(ir.FP32, 1, 70), mat(ir.FP32, 1, 70)}, out: mat(ir.BOOL, 1, 70),
 			build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) { return b.Compare(how, ts[0], ts[1]) }})
 	}
-	out = append(out, &trial{name: "broadcast", ins: []*ir.Tensor{mat(ir.FP32, 5, 1), mat(ir.FP32, 1, 7)}, out: mat(ir.FP32, 5, 7),
+	out = append(out, &Trial{Name: "broadcast", ins: []*ir.Tensor{mat(ir.FP32, 5, 1), mat(ir.FP32, 1, 7)}, out: mat(ir.FP32, 5, 7),
 		build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) { return b.Binary(ir.Sub, ts[0], ts[1]) }})
 	return out
 }
 
 // fillTrial makes inputs with the values that rounding and saturation trip over.
-func (tr *trial) fill(t *tensor.Tensor, seed uint64) {
+func (tr *Trial) fill(t *tensor.Tensor, seed uint64) {
 	if !t.DType.IsFloat() {
 		lo, hi := int64(-100), int64(100)
 		if tr.ints != [2]int64{} {
@@ -197,37 +198,26 @@ func (tr *trial) fill(t *tensor.Tensor, seed uint64) {
 	}
 }
 
-// TestSimAndCPlusPlusAgreeOnEveryOp is the conformance test of code generation: ops that are rounded
-// once must give the same bits, others may differ in the last places.
-func TestSimAndCPlusPlusAgreeOnEveryOp(t *testing.T) {
+// Module makes all trials and a module with their kernels.
+func Module() (*ir.Module, []*Trial, error) {
 	trials := append(append(elementwiseTrials(), castTrials()...), shapeTrials()...)
 	m := &ir.Module{Name: "conform"}
 	for _, tr := range trials {
-		f, err := tr.kernel("k_" + tr.name)
+		f, err := tr.kernel("k_" + tr.Name)
 		if err != nil {
-			t.Fatalf("%s: %v", tr.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", tr.Name, err)
 		}
 		m.Funcs = append(m.Funcs, f)
 	}
-	make, ok := backends(t, m, 1, 30*time.Second)["thread"]
-	if !ok {
-		t.Skip("no compiler")
-	}
-	compiled := make()
-	defer compiled.Close()
-	simulated, err := NewSim(sim.Config{Ranks: 1})
-	check(t, err)
-	for _, tr := range trials {
-		t.Run(tr.name, func(t *testing.T) {
-			got, want := tr.run(t, m, compiled), tr.run(t, m, simulated)
-			tr.compare(t, got, want)
-		})
-	}
+	return m, trials, nil
 }
 
-func (tr *trial) run(t *testing.T, m *ir.Module, b Backend) *tensor.Tensor {
-	p, err := Prepare(m, m.Func("k_"+tr.name), b, nil)
-	check(t, err)
+// Run runs the trial's kernel in m, which passes may have lowered, and returns what it wrote.
+func (tr *Trial) Run(m *ir.Module, b controller.Backend) (*tensor.Tensor, error) {
+	p, err := controller.Prepare(m, m.Func("k_"+tr.Name), b, nil)
+	if err != nil {
+		return nil, err
+	}
 	var args []any
 	for i, in := range append(append([]*ir.Tensor{}, tr.ins...), tr.out) {
 		shape := []int64{}
@@ -236,29 +226,35 @@ func (tr *trial) run(t *testing.T, m *ir.Module, b Backend) *tensor.Tensor {
 			shape = append(shape, n)
 		}
 		x, err := p.NewTensor("x", in.DType, shape)
-		check(t, err)
+		if err != nil {
+			return nil, err
+		}
 		if i < len(tr.ins) {
 			tr.fill(x.Tensor, uint64(i))
 		}
 		args = append(args, x)
 	}
-	check(t, p.Run(context.Background(), args))
-	return args[len(tr.ins)].(*Tensor).Tensor
+	if err := p.Run(context.Background(), args); err != nil {
+		return nil, err
+	}
+	return args[len(tr.ins)].(*controller.Tensor).Tensor, nil
 }
 
-func (tr *trial) compare(t *testing.T, got, want *tensor.Tensor) {
+// Compare reports the first element of got that is further from want than the trial allows.
+func (tr *Trial) Compare(got, want *tensor.Tensor) error {
 	ulp := map[ir.DType]float64{ir.FP32: 1.0 / (1 << 23), ir.FP16: 1.0 / (1 << 10), ir.BF16: 1.0 / (1 << 7)}[got.DType]
 	for i := range got.Len() {
 		if !got.DType.IsFloat() {
 			if got.Int(i) != want.Int(i) {
-				t.Fatalf("element %d: C++ gives %d, the simulator %d", i, got.Int(i), want.Int(i))
+				return fmt.Errorf("element %d: %d, the simulator gives %d", i, got.Int(i), want.Int(i))
 			}
 			continue
 		}
 		a, b := got.Float(i), want.Float(i)
 		same := a == b && math.Signbit(a) == math.Signbit(b) || a != a && b != b
 		if !same && !(math.Abs(a-b) <= tr.within*ulp*max(math.Abs(b), 1)) {
-			t.Fatalf("element %d: C++ gives %v, the simulator %v", i, a, b)
+			return fmt.Errorf("element %d: %v, the simulator gives %v", i, a, b)
 		}
 	}
+	return nil
 }
