@@ -17,35 +17,51 @@ func (uniformLayer) Name() string { return "uniform" }
 
 func (uniformLayer) Check(p *Program, s Scope) Verdict {
 	fs, unsure := Uniformity(p.Source)
-	v := Verdict{Findings: fs}
 	r := p.run(s, false)
-	for _, f := range r.faults {
-		if f.Code == diag.CollectiveMismatch {
-			f.Layer = "uniform"
-			v.Findings = append(v.Findings, f)
-		}
-	}
+	concrete := r.mismatches()
+	agree := r.gaveUp == "" && len(concrete) == 0
+	v := Verdict{Findings: fs}
 	for i := range v.Findings {
 		v.Findings[i].Scope = s
-	}
-	if len(v.Findings) == 0 && len(r.stuck) > 0 {
-		d := &discipline{o: r.order(), r: r}
-		for _, w := range r.stuck {
-			if w.kind == actCollective {
-				d.collectiveHang(w)
-			}
+		if agree { // for other rank counts it may be wrong
+			v.Findings[i].Severity = diag.Warning
 		}
-		v.Findings = d.findings
+	}
+	if len(fs) == 0 {
+		v.Findings = concrete
 	}
 	switch {
-	case len(v.Findings) > 0:
+	case hasErrors(v.Findings):
 		v.Status = Counterexample
-	case unsure != "":
+	case len(fs) > 0:
+		v.Status, v.Reason = Proved, "here all ranks take the same branches, but these depend on the rank"
+	case unsure != "" && !agree:
 		v.Reason = unsure
 	default:
 		v.Status = Proved
 	}
 	return v
+}
+
+// mismatches are the places where ranks call different collectives in this run.
+func (r *run) mismatches() []Finding {
+	var out []Finding
+	for _, f := range r.faults {
+		if f.Code == diag.CollectiveMismatch {
+			f.Layer = "uniform"
+			out = append(out, f)
+		}
+	}
+	if len(out) > 0 || len(r.stuck) == 0 {
+		return out
+	}
+	d := &discipline{o: r.order(), r: r}
+	for _, w := range r.stuck {
+		if w.kind == actCollective {
+			d.collectiveHang(w)
+		}
+	}
+	return d.findings
 }
 
 // Uniformity reports the collectives of a module, in kernels and what they call, that only some ranks
