@@ -104,9 +104,36 @@ func callTypes(op *Op) ([]Type, error) {
 		if _, ok := v.Type.(*Tensor); ok {
 			continue // memory: the checker binds the name to the argument
 		}
-		out = append(out, SubstType(v.Type, bind.Subst))
+		out = append(out, callerType(f, args, v.Type, bind))
 	}
 	return out, nil
+}
+
+// callerType is a result's type in the caller's terms. A tile is stored as it will be once f is
+// inlined: symbols that bound its storage stand for the storage of the arguments.
+func callerType(f *Func, args []*Value, t Type, bind DimBinding) Type {
+	tile, ok := t.(*Tile)
+	if !ok {
+		return SubstType(t, bind.Subst)
+	}
+	storage := DimBinding{}
+	for i, p := range f.Params() {
+		got := ShapeOf(args[i].Type)
+		if a, ok := args[i].Type.(*Tile); ok {
+			got = a.Storage()
+		}
+		if bindShape(storage, f, i, ShapeOf(p.Type), got) != nil {
+			return SubstType(t, bind.Subst)
+		}
+	}
+	for s, d := range bind {
+		if _, ok := storage[s]; !ok {
+			storage[s] = d
+		}
+	}
+	dims := SubstType(&Tile{Dims: tile.Dims}, bind.Subst).(*Tile).Dims
+	caps := SubstType(&Tile{Dims: tile.Storage()}, storage.Subst).(*Tile).Dims
+	return NewTile(dims, caps, tile.DType)
 }
 
 func fusedTypes(op *Op) ([]Type, error) {

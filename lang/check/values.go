@@ -253,7 +253,14 @@ func floatText(f float64) string {
 	return s
 }
 
-func typeText(t ir.Type) string { return ir.TypeText(t, valueName) }
+// typeText is a type in an error message.
+func typeText(t ir.Type) string {
+	s := ir.TypeText(t, valueName)
+	if tile, ok := t.(*ir.Tile); ok && tile.Cap != nil {
+		s += " stored as " + dimsText(tile.Cap)
+	}
+	return s
+}
 
 func valueName(v *ir.Value) string {
 	if v.Name != "" {
