@@ -1,5 +1,7 @@
 package ir
 
+import "strings"
+
 // Type deduction and static checks of the rows in ops_dist.go.
 
 // checkCell checks the position of a signal cell.
@@ -95,7 +97,7 @@ func checkCopyRegion(op *Op, dst, src *Tensor) error {
 
 // AllReduceModes are the values of allreduce's mode. "mesh" is upstream's name for the algorithms in
 // which everybody talks to everybody; it picks between oneshot and push.
-var AllReduceModes = []string{"auto", "mesh", "ring", "oneshot", "push"}
+var AllReduceModes = []string{"auto", "mesh", "ring", "central", "oneshot", "push"}
 
 func checkAllReduce(op *Op) error {
 	if n := op.Int("core_num"); n < 1 {
@@ -109,7 +111,7 @@ func checkAllReduce(op *Op) error {
 			return nil
 		}
 	}
-	return Errf(BadValue, "mode", "pld.tensor.allreduce mode must be one of auto, mesh, ring, oneshot, push, got %q", op.Str("mode"))
+	return Errf(BadValue, "mode", "pld.tensor.allreduce mode must be one of %s, got %q", strings.Join(AllReduceModes, ", "), op.Str("mode"))
 }
 
 func checkReducible(op *Op) error {

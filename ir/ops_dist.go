@@ -125,7 +125,7 @@ var copyParams = []Param{
 // Collectives. Host and device functions may call them; passes rewrite them into stdlib code.
 var (
 	AllReduce = collective("allreduce",
-		"Reduces target over all ranks, in place; every rank gets the same bits. mode: auto, mesh, ring, oneshot, push.",
+		"Reduces target over all ranks, in place; every rank gets the same bits. mode: auto, mesh, ring, central, oneshot, push.",
 		[]Param{{Name: "target", Kind: PWindow}, {Name: "signal", Kind: PWindow, Optional: true, DTypes: []DType{INT32}}, reduceParam,
 			{Name: "mode", Kind: AStr, Optional: true, KwOnly: true, Default: "auto"},
 			{Name: "core_num", Kind: AInt, Optional: true, KwOnly: true, Default: int64(1)}}, "target", checkAllReduce)

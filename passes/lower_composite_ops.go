@@ -37,10 +37,10 @@ func lowerCompositeOps(m *ir.Module, c *Context) {
 }
 
 // What the choice of mode="auto" and "mesh" rests on, measured on shared memory (docs/performance.md):
-// up to smallBytes the two algorithms cost the same and oneshot needs no remote stores; from largeBytes
-// on the message does not fit into the caches of all ranks, so that stores past them win.
+// up to smallBytes signalling costs more than data, so that central wins; from largeBytes on the message
+// does not fit into the caches of all ranks, so that stores past them win.
 const (
-	smallBytes   = 1 << 10
+	smallBytes   = 2 << 10
 	largeBytes   = 4 << 20
 	oneshotBytes = 64 << 10 // mode="oneshot": the whole message must fit one tile
 )
@@ -172,14 +172,22 @@ func (l *composites) allreduce(op *ir.Op, target, signal *ir.Value) template {
 	case !known && mode == "push":
 		name, chosen, why = "allreduce_push_by_size", "push", "length known at run time"
 		consts["large"] = largeBytes / size
-	case !known:
-		small := smallBytes / size
-		if mode == "oneshot" {
-			small = oneshotBytes / size
+	case mode == "central", mode == "auto" && known && bytes <= smallBytes:
+		name, chosen = "allreduce_central", "central"
+		if known {
+			why = bytesText(bytes)
 		}
-		name, chosen = "allreduce_by_size", "oneshot or push"
-		why = fmt.Sprintf("length known at run time: oneshot up to %s", bytesText(small*size))
-		consts["small"], consts["large"] = small, largeBytes/size
+	case !known:
+		small, first := smallBytes/size, "oneshot"
+		switch mode {
+		case "oneshot":
+			small = oneshotBytes / size
+		case "auto":
+			first = "central"
+		}
+		name, chosen = "allreduce_by_size", first+" or push"
+		why = fmt.Sprintf("length known at run time: %s up to %s", first, bytesText(small*size))
+		consts["small"], consts["large"], consts["central"] = small, largeBytes/size, first == "central"
 	case mode == "oneshot" && bytes <= oneshotBytes, mode != "push" && bytes <= smallBytes:
 		name, chosen, why = "allreduce_oneshot", "oneshot", bytesText(bytes)
 		consts["cap"] = max(elems, 1)

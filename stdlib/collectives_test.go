@@ -113,13 +113,19 @@ func runCase(t *testing.T, c call) {
 				t.Fatal(err)
 			}
 			c.run(t, m, b, seed)
+			b.Close()
 		}
 	})
 }
 
-// lower checks and lowers a program as far as the simulator needs it.
+var lowered = map[string]*ir.Module{} // by text: without a known length, one program serves all
+
+// lower checks and lowers a program.
 func lower(t *testing.T, text string) *ir.Module {
 	t.Helper()
+	if m := lowered[text]; m != nil {
+		return m
+	}
 	file := source.NewFile("test.pl", text)
 	var list diag.List
 	tree := syntax.Parse(file, syntax.Strict, &list)
@@ -133,6 +139,7 @@ func lower(t *testing.T, text string) *ir.Module {
 	if err := list.Err(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	lowered[text] = m
 	return m
 }
 
@@ -140,7 +147,6 @@ func lower(t *testing.T, text string) *ir.Module {
 func (c call) run(t *testing.T, m *ir.Module, inner controller.Backend, seed uint64) {
 	t.Helper()
 	b := &watchedBackend{Backend: inner}
-	defer b.Close()
 	p, err := controller.Prepare(m, m.Func("main"), b, map[string]int64{"NR": int64(c.ranks), "N": int64(c.n)})
 	if err != nil {
 		t.Fatal(err)

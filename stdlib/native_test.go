@@ -39,13 +39,14 @@ func TestCollectivesCompiled(t *testing.T) {
 				if c.op == "broadcast" && c.ranks < 2 {
 					continue // the root is written in the program
 				}
+				b, err := controller.NewNative(native.Config{Ranks: c.ranks, EnginePath: engine, Timeout: 20 * time.Second}, obj)
+				if err != nil {
+					t.Fatal(err)
+				}
 				for _, c.n = range lengths {
-					b, err := controller.NewNative(native.Config{Ranks: c.ranks, EnginePath: engine, Timeout: 20 * time.Second}, obj)
-					if err != nil {
-						t.Fatal(err)
-					}
 					c.run(t, m, b, uint64(c.n))
 				}
+				b.Close()
 			}
 		})
 	}
@@ -79,6 +80,7 @@ func TestLargeMessagesStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.run(t, m, b, 1)
+		b.Close()
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/runtime/bench"
 	"ptoc/runtime/bench/suites"
@@ -86,7 +88,7 @@ func newBenchAllreduce() *cobra.Command {
 	f.StringVar(&ranks, "ranks", "2,4,8", "numbers of ranks")
 	f.StringVar(&bytes, "bytes", "4,1K,16K,64K,256K,1M,4M,32M", "message sizes")
 	f.StringVar(&a.DType, "dtype", "fp32", "element type")
-	f.StringVar(&a.Mode, "mode", "auto", "algorithm: auto, mesh, oneshot, push or ring")
+	f.StringVar(&a.Mode, "mode", "auto", "algorithm: "+strings.Join(ir.AllReduceModes, ", "))
 	f.StringVar(&a.Peer, "peer", "mpi", "whom to compare with: mpi or none")
 	f.DurationVar(&a.Time, "time", 300*time.Millisecond, "time for each side of each line")
 	return c
