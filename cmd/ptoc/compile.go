@@ -62,7 +62,7 @@ object (so) instead.`,
 	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
 	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
 	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
-	f.IntVarP(&o.Ranks, "ranks", "n", 0, "compile for this number of ranks only (default: for any)")
+	f.VarP((*rankCount)(&o.Ranks), "ranks", "n", "compile for this number of ranks only (default: for any)")
 	return c
 }
 
@@ -100,6 +100,6 @@ func compileBundle(cmd *cobra.Command, o run.BuildOptions, dir string) error {
 	if err := bundle.Write(dir, a); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "wrote %s: %d kernels, entry %s\n", dir, len(a.Code.Kernels), a.Entry)
+	fmt.Fprintf(os.Stderr, "wrote %s: entry %s, kernels: %d\n", dir, a.Entry, len(a.Code.Kernels))
 	return nil
 }

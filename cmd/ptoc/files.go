@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"ptoc/codegen/abi"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
@@ -43,6 +45,27 @@ func pairs(flag string, list []string) (map[string]string, error) {
 		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return out, nil
+}
+
+// rankCount is the value of a --ranks flag that may be left out: 0 then, and never when it is given.
+type rankCount int
+
+func (n *rankCount) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 { // how many are too many is for the runtime to say
+		return fmt.Errorf("want a number of ranks from 1 to %d", abi.MaxRanks)
+	}
+	*n = rankCount(v)
+	return nil
+}
+
+func (n *rankCount) Type() string { return "N" }
+
+func (n *rankCount) String() string {
+	if *n == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
 }
 
 // splitList reads a comma-separated flag; an empty text is an empty list.

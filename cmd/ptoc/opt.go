@@ -58,7 +58,7 @@ func newOpt() *cobra.Command {
 	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
 	f.StringVar(&names, "passes", "", "run these passes instead of the pipeline, in this order: `A,B,C`; empty: none")
 	f.StringVar(&j.Until, "until", "", "stop after this `pass`")
-	f.IntVar(&j.Ranks, "ranks", 0, "compile for this number of ranks")
+	f.VarP((*rankCount)(&j.Ranks), "ranks", "n", "compile for this number of ranks")
 	f.BoolVar(&j.PrintAfterAll, "print-after-all", false, "print the IR after every pass instead of the final IR")
 	f.BoolVar(&j.Diff, "diff", false, "print what every pass changes instead of the final IR")
 	f.BoolVar(&j.VerifyEach, "verify-each", false, "verify the IR after every pass, and that what is printed reads back equal")

@@ -47,7 +47,7 @@ iota, zeros or full:VALUE; a scalar parameter takes a plain value.`,
 		},
 	}
 	f := c.Flags()
-	f.IntVarP(&o.Ranks, "ranks", "n", 0, fmt.Sprintf("number of ranks, 1 to 64 (default: what the inputs say, else %d)", run.DefaultRanks))
+	f.VarP((*rankCount)(&o.Ranks), "ranks", "n", fmt.Sprintf("number of ranks, 1 to 64 (default: what the inputs say, else %d)", run.DefaultRanks))
 	f.StringVar(&o.Entry, "entry", "", "function to run, or the factory or class that defines it")
 	f.StringArrayVar(&set, "set", nil, "`NAME=VALUE`: argument of the factory")
 	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")
