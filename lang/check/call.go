@@ -360,63 +360,62 @@ func callResult(op *ir.Op, callee *ir.Func, args []*ir.Value) value {
 
 // convertArg makes an argument what the parameter takes.
 func (f *fn) convertArg(v value, p *ir.Value, in *instance, at source.Span) *ir.Value {
-	fail := func() *ir.Value {
+	x := f.operand(v)
+	if t, scalar := p.Type.(*ir.Scalar); scalar {
+		if c := f.typedConst(v, t.DType); c != nil {
+			return c
+		}
+		if x != nil {
+			if from, ok := x.Type.(*ir.Scalar); ok {
+				return f.narrowIndex(x, from.DType, t.DType, at)
+			}
+		}
+		x = nil
+	}
+	if x == nil {
 		f.errorf(diag.WrongKind, at, "%s of %s must be %s, got %s", p.Name, in.decl.name, typeText(p.Type), describe(v)).
 			Note(in.decl.param(p.Name), "declared here")
 		return nil
 	}
-	switch t := p.Type.(type) {
-	case *ir.Scalar:
-		if c := f.typedConst(v, t.DType); c != nil {
-			return c
-		}
-		x := f.operand(v)
-		if x == nil {
-			return fail()
-		}
-		if _, scalar := x.Type.(*ir.Scalar); !scalar {
-			return fail()
-		}
-		if from := ir.DTypeOf(x.Type); from == ir.INDEX && t.DType.IsInt() && t.DType != ir.INDEX {
-			f.b.Span = at
-			if c, err := f.b.Cast(x, t.DType); err == nil {
-				return c
-			}
-		}
-		return x
+	_, mem := x.Type.(*ir.Tensor)
+	switch p.Type.(type) {
 	case *ir.Tensor:
-		x := f.operand(v)
-		if x == nil {
-			return fail()
-		}
-		if _, mem := x.Type.(*ir.Tensor); !mem {
-			d := f.errorf(diag.WrongKind, at, "%s of %s must be memory (%s), got %s", p.Name, in.decl.name, typeText(p.Type), describe(v)).
-				Note(in.decl.param(p.Name), "declared here")
-			if _, tile := x.Type.(*ir.Tile); tile {
-				d.Help("store it first: t = pl.create_tensor([...], dtype=...), then pl.store(x, [0, 0], t)")
-			}
-			return nil
-		}
-		if in.decl.kind != ir.Inline && !contiguous(x) {
-			f.errorf(diag.NotContiguous, at, "%s of %s must be contiguous memory; this view has gaps between its rows", p.Name, in.decl.name).
-				Help("copy it: t = pl.create_tensor(...), t[:, :] = view, and pass t; or pass the whole and the offsets")
-			return nil
-		}
-		return x
+		return f.memoryArg(x, p, in, at)
 	case *ir.Tile:
-		x := f.operand(v)
-		if x == nil {
-			return fail()
-		}
-		if _, mem := x.Type.(*ir.Tensor); mem {
+		if mem {
 			return f.load(x, at)
 		}
-		return x
 	}
-	if x := f.operand(v); x != nil {
-		return x
+	return x
+}
+
+// narrowIndex hands sizes and ranks, which are INDEX, to integer parameters of other types.
+func (f *fn) narrowIndex(x *ir.Value, from, to ir.DType, at source.Span) *ir.Value {
+	if from == ir.INDEX && to.IsInt() && to != ir.INDEX {
+		f.b.Span = at
+		if c, err := f.b.Cast(x, to); err == nil {
+			return c
+		}
 	}
-	return fail()
+	return x
+}
+
+// memoryArg: memory is passed as it is, without gaps unless the callee is inlined.
+func (f *fn) memoryArg(x, p *ir.Value, in *instance, at source.Span) *ir.Value {
+	if _, mem := x.Type.(*ir.Tensor); !mem {
+		d := f.errorf(diag.WrongKind, at, "%s of %s must be memory (%s), got %s", p.Name, in.decl.name, typeText(p.Type), describe(x)).
+			Note(in.decl.param(p.Name), "declared here")
+		if _, tile := x.Type.(*ir.Tile); tile {
+			d.Help("store it first: t = pl.create_tensor([...], dtype=...), then pl.store(x, [0, 0], t)")
+		}
+		return nil
+	}
+	if in.decl.kind != ir.Inline && !contiguous(x) {
+		f.errorf(diag.NotContiguous, at, "%s of %s must be contiguous memory; this view has gaps between its rows", p.Name, in.decl.name).
+			Help("copy it: t = pl.create_tensor(...), t[:, :] = view, and pass t; or pass the whole and the offsets")
+		return nil
+	}
+	return x
 }
 
 // device is the rank that a host function dispatches to.
