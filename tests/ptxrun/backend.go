@@ -21,7 +21,8 @@ type Config struct {
 	Seed      uint64
 	Races     bool // report races on global memory too
 	StepLimit int64
-	Patience  int64 // of waits, in executed instructions; 0: for ever
+	Patience  int64                   // of waits, in executed instructions; 0: for ever
+	Edit      func(ptx string) string // mutants
 }
 
 // Backend is a controller.Backend.
@@ -62,6 +63,9 @@ func New(m *ir.Module, ranks int, cfg Config) (*Backend, error) {
 	}
 	if b.Text, err = ptx.Compile(b.out.LLVM, arch); err != nil {
 		return nil, err
+	}
+	if cfg.Edit != nil {
+		b.Text = cfg.Edit(b.Text)
 	}
 	if b.mod, err = ptxsim.Parse(b.Text); err != nil {
 		return nil, err
