@@ -7,6 +7,7 @@ import (
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
+	"ptoc/lang/syntax"
 )
 
 // A fn checks one body, or (with f == nil) evaluates constants.
@@ -194,7 +195,7 @@ func (f *fn) signature(d *decl, b *bindings) bool {
 		f.values[p.name] = v
 	}
 	if d.kind == ir.Golden {
-		if target, isDecl := f.goldenOf(d); isDecl {
+		if target, isDecl := f.quietly(func() value { return f.goldenOf(d) }).(*decl); isDecl {
 			f.f.GoldenOf = target.name
 		}
 	}
@@ -215,15 +216,20 @@ func (f *fn) paramKind(d *decl, p *param, a annot) bool {
 	return true
 }
 
-func (f *fn) goldenOf(d *decl) (*decl, bool) {
-	target, ok := f.quietly(func() value { return (&fn{checker: f.checker, list: f.list, unit: f.unit, env: d.env}).expr(d.of) }).(*decl)
-	return target, ok
+// goldenOf is the function that of= names: by its name, in a class too, or as Class.method.
+func (f *fn) goldenOf(d *decl) value {
+	if n, ok := syntax.Unparen(d.of).(*syntax.Name); ok && d.class != nil {
+		if m := d.class.methods[n.Text]; m != nil {
+			return m
+		}
+	}
+	return (&fn{checker: f.checker, list: f.list, unit: f.unit, env: d.env}).expr(d.of)
 }
 
 // goldenTarget gives the parameters of a golden function the types of those that they specify.
 func (c *checker) goldenTarget(d *decl) {
 	f := c.constFn(d.unit)
-	v := f.expr(d.of)
+	v := f.goldenOf(d)
 	target, ok := v.(*decl)
 	if !ok || target.kind == ir.Golden || target.kind == ir.Inline {
 		if !isBad(v) {

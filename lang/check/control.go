@@ -405,7 +405,7 @@ func (f *fn) withStmt(s *syntax.With) {
 		switch sp {
 		case "pl.at":
 			f.atScope(call)
-		case "pl.scope", "pl.manual_scope", "pl.cluster", "pl.auto_scope":
+		case "pl.scope", "pl.manual_scope", "pl.cluster", "pl.auto_scope", "pl.incore", "pl.auto_incore":
 		case "pl.spmd":
 			f.spmdBlock(s, call)
 			return

@@ -23,7 +23,7 @@ var hints = []string{"pl.Mem", "pl.MemorySpace", "pl.TensorLayout", "pl.TileLayo
 	"pl.FunctionType", "pl.SplitMode", "pl.RuntimeScopeMode", "pl.TensorView", "pl.TileView", "pl.ND", "pl.DN", "pl.NZ", "pl.MemRef"}
 
 // scopes are what may stand in with.
-var scopes = []string{"pl.at", "pl.scope", "pl.manual_scope", "pl.auto_scope", "pl.cluster", "pld.comm_domain"}
+var scopes = []string{"pl.at", "pl.scope", "pl.manual_scope", "pl.auto_scope", "pl.cluster", "pl.incore", "pl.auto_incore", "pld.comm_domain"}
 
 var plainNames = func() map[string]value {
 	out := map[string]value{}

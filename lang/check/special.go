@@ -22,6 +22,9 @@ func init() {
 		"pl.submit": (*fn).submit, "pl.spmd_submit": (*fn).submit,
 		"pl.system.cacheinvalid": (*fn).nothing, "pl.cacheinvalid": (*fn).nothing, "pl.system.task_dummy": (*fn).task,
 	}
+	for _, n := range []string{"bar_all", "bar_v", "bar_m", "sync_src", "sync_dst"} { // between the pipes of one core
+		specials["pl.system."+n] = func(*fn, *syntax.Call) value { return none{} }
+	}
 	for _, n := range []string{"pl.range", "pl.parallel", "pl.unroll", "pl.pipeline", "pl.while_", "pl.fused"} {
 		specials[n] = (*fn).onlyInFor
 	}
