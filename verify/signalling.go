@@ -19,6 +19,16 @@ func Static(m *ir.Module) []Finding {
 	return append(fs, Signalling(m)...)
 }
 
+// Warn adds what Static finds to a list, as warnings: the program may still be run, and its run will say
+// more.
+func Warn(m *ir.Module, list *diag.List) {
+	for _, f := range Static(m) {
+		d := *f.Diagnostic
+		d.Severity = diag.Warning
+		list.Add(&d)
+	}
+}
+
 // Signalling reports the writes to peers that no notify of their kernel can follow on any path. In a
 // loop it looks at the last iteration: what that one writes after its notify stays unreleased.
 func Signalling(m *ir.Module) []Finding {

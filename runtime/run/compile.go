@@ -18,6 +18,7 @@ import (
 	"ptoc/runtime/controller"
 	"ptoc/runtime/failure"
 	"ptoc/runtime/native"
+	"ptoc/verify"
 )
 
 // unit is a program on its way from text to something that runs.
@@ -78,6 +79,7 @@ func (u *unit) checkFile(entry string) error {
 		return d
 	}
 	u.entry = f.Name
+	verify.Warn(u.checked, l)
 	return nil
 }
 
