@@ -92,6 +92,15 @@ func (p *Program) Free(t *Tensor) { p.backend.Free(t.buf) }
 func (p *Program) Run(ctx context.Context, args []any) error {
 	p.backend.ResetWindows()
 	defer p.host.freeTemporaries()
+	if err := p.Submit(ctx, args); err != nil {
+		return err
+	}
+	return p.backend.Wait(ctx)
+}
+
+// Submit walks the host program as Run does, but on whatever windows the backend gives it, and without
+// waiting for the ranks at the end.
+func (p *Program) Submit(ctx context.Context, args []any) error {
 	fr := p.code.NewFrame(p.host)
 	p.host.begin(ctx)
 	shapes := make([][]int64, len(args))
@@ -118,7 +127,7 @@ func (p *Program) Run(ctx context.Context, args []any) error {
 		p.backend.Wait(stop)
 		return err
 	}
-	return p.backend.Wait(ctx)
+	return nil
 }
 
 // sites lists where the host program dispatches, for reports.

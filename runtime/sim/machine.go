@@ -25,7 +25,38 @@ type Config struct {
 	StepLimit int64         // loop iterations and communication ops of one Run; 0: none
 	Exact     bool          // floats are float64 and never rounded; for golden functions
 	World     int64         // what pld.world_size gives; default: Ranks
+	Hooks     Hooks
 }
+
+// Hooks let a checker watch and steer a run. Each may be nil.
+type Hooks struct {
+	// Point reports whether other ranks may run before this access; mem is nil for notifies and waits.
+	Point func(device int, op *ir.Op, mem *Alloc) bool
+	// Stuck is asked when every rank that is left waits.
+	Stuck func(waiting []Blocked) Resume
+	// Kernel is told when a rank begins and ends a kernel.
+	Kernel func(device int, f *ir.Func, ends bool)
+	// Call is told when a kernel enters and leaves a function that it calls.
+	Call func(device int, op *ir.Op, leaves bool)
+}
+
+// Blocked is a rank at a wait that is not satisfied.
+type Blocked struct {
+	Device int
+	Op     *ir.Op
+	Cell   Cell
+	Want   int32
+	Eq     bool
+}
+
+// Resume is how a run goes on when all ranks wait.
+type Resume uint8
+
+const (
+	Fail   Resume = iota // it is a deadlock
+	Retry                // something has arrived: look again
+	Ignore               // waits return at once from now on
+)
 
 // Machine is a set of ranks and their memory.
 type Machine struct {
@@ -42,6 +73,8 @@ type Machine struct {
 	since time.Time // the last progress
 	ctx   context.Context
 	local int // allocations of kernels, for ids
+
+	ignoring bool // waits return at once
 }
 
 // New makes a machine.
@@ -154,7 +187,7 @@ func (m *Machine) Submit(device int, code *interp.Code, args []abi.Arg) error {
 
 // Run runs the ranks until all their queues are empty. The error is a *failure.Failure, or ctx's.
 func (m *Machine) Run(ctx context.Context) error {
-	m.ctx, m.steps, m.since = ctx, 0, time.Now()
+	m.ctx, m.steps, m.since, m.ignoring = ctx, 0, time.Now(), false
 	for _, r := range m.ranks {
 		r.start()
 	}
@@ -166,6 +199,9 @@ func (m *Machine) Run(ctx context.Context) error {
 	for current := -1; ; {
 		runnable, waiting := m.runnable()
 		if len(runnable) == 0 {
+			if waiting && m.unstick() {
+				continue
+			}
 			if waiting {
 				return m.failure(failure.Deadlock, -1)
 			}
@@ -182,13 +218,29 @@ func (m *Machine) runnable() (ranks []int, waiting bool) {
 	for _, r := range m.ranks {
 		switch {
 		case r.finished:
-		case r.wait == nil || r.wait.satisfied(m.cfg.Memory):
+		case r.wait == nil || m.ignoring || r.wait.satisfied(m.cfg.Memory):
 			ranks = append(ranks, r.device)
 		default:
 			waiting = true
 		}
 	}
 	return ranks, waiting
+}
+
+// unstick asks whether a run in which all ranks wait may go on.
+func (m *Machine) unstick() bool {
+	if m.cfg.Hooks.Stuck == nil {
+		return false
+	}
+	var bs []Blocked
+	for _, r := range m.ranks {
+		if w := r.wait; w != nil {
+			bs = append(bs, w.blocked(r.device))
+		}
+	}
+	how := m.cfg.Hooks.Stuck(bs)
+	m.ignoring = how == Ignore
+	return how != Fail
 }
 
 // stopped turns what a rank stopped with into what the caller gets.

@@ -14,6 +14,10 @@ type Alloc struct {
 	Window bool
 	Offset int64 // windows: in each rank's window segment
 	Data   []byte
+
+	// What a kernel last saw it as, to name its elements.
+	Shape []int64
+	Elem  int64
 }
 
 // Range is some bytes of an Alloc.
@@ -49,12 +53,12 @@ type Memory interface {
 	Write(a *Access, src []byte)
 	// Update reads, changes and writes each range as one atomic access.
 	Update(a *Access, change func(at int64, b []byte))
-	// Notify changes a cell and releases what the device did before.
-	Notify(device int, c Cell, op *ir.Op, change func(int32) int32)
+	// Notify adds to a cell, or sets it, and releases what the device did before.
+	Notify(device int, c Cell, op *ir.Op, value int32, set bool)
 	// Peek is what the owner of a cell sees there, without acquiring anything.
 	Peek(c Cell) int32
 	// Acquire ends a wait: the device now sees what the notifies that it needed had released.
-	Acquire(device int, c Cell, op *ir.Op)
+	Acquire(w Blocked)
 	Fence(device int, op *ir.Op)
 }
 
@@ -85,11 +89,13 @@ func (Sequential) Update(a *Access, change func(int64, []byte)) {
 	}
 }
 
-func (Sequential) Notify(_ int, c Cell, _ *ir.Op, change func(int32) int32) {
-	b := c.Mem.Data[c.Off:]
-	binary.LittleEndian.PutUint32(b, uint32(change(int32(binary.LittleEndian.Uint32(b)))))
+func (s Sequential) Notify(_ int, c Cell, _ *ir.Op, value int32, set bool) {
+	if !set {
+		value += s.Peek(c)
+	}
+	binary.LittleEndian.PutUint32(c.Mem.Data[c.Off:], uint32(value))
 }
 
 func (Sequential) Peek(c Cell) int32           { return int32(binary.LittleEndian.Uint32(c.Mem.Data[c.Off:])) }
-func (Sequential) Acquire(int, Cell, *ir.Op)   {}
+func (Sequential) Acquire(Blocked)             {}
 func (Sequential) Fence(device int, op *ir.Op) {}

@@ -55,13 +55,8 @@ func notify(c *interp.Compiler, op *ir.Op) interp.Step {
 		r := rankOf(fr)
 		cell := viewOf(fr, target).of(op, who(fr)).cell(op, offsets(fr))
 		v := cellValue(op, value(fr))
-		r.point(op)
-		r.m.cfg.Memory.Notify(r.device, cell, op, func(old int32) int32 {
-			if set {
-				return v
-			}
-			return old + v
-		})
+		r.point(op, nil)
+		r.m.cfg.Memory.Notify(r.device, cell, op, v, set)
 	}
 }
 

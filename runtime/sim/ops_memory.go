@@ -186,7 +186,7 @@ func createTensor(c *interp.Compiler, op *ir.Op) interp.Step {
 			}
 		}
 		r.m.local++
-		mem := &Alloc{ID: -r.m.local, Name: name, Device: r.device, Data: make([]byte, numel(want)*r.m.size(dt))}
+		mem := &Alloc{ID: -r.m.local, Name: name, Device: r.device, Data: make([]byte, numel(want)*r.m.size(dt)), Shape: want, Elem: r.m.size(dt)}
 		fr.Vals[to].P = newView(r.m, mem, 0, dt, want)
 	}
 }
@@ -217,7 +217,14 @@ func call(c *interp.Compiler, op *ir.Op) interp.Step {
 		if bad := callee.PassSyms(fr, in.Syms, shapes); bad != nil {
 			interp.Raise(op, abi.Shape, int64(bad.Dim), bad.Got, bad.Want)
 		}
+		hook := r.m.cfg.Hooks.Call
+		if hook != nil {
+			hook(r.device, op, false)
+		}
 		callee.Code.Exec(in)
+		if hook != nil {
+			hook(r.device, op, true)
+		}
 	}
 }
 

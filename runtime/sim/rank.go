@@ -55,6 +55,10 @@ func (w *waiting) satisfied(mem Memory) bool {
 	return seen >= w.want
 }
 
+func (w *waiting) blocked(device int) Blocked {
+	return Blocked{device, w.op, w.cell, w.want, w.cmp == abi.Eq}
+}
+
 var errStopped = errors.New("stopped")
 
 // start makes the coroutine; it does not run yet.
@@ -88,16 +92,26 @@ func (r *rank) runQueue() {
 		r.queue = r.queue[1:]
 		r.kernel = c.code
 		fr := r.frame(c)
+		hook := r.m.cfg.Hooks.Kernel
+		if hook != nil {
+			hook(r.device, c.code.Func, false)
+		}
 		c.code.Exec(fr)
+		if hook != nil {
+			hook(r.device, c.code.Func, true)
+		}
 		r.kernel = nil
 		r.completed++
 		r.m.since = time.Now()
 	}
 }
 
-// point lets the scheduler choose who goes on.
-func (r *rank) point(op *ir.Op) {
+// point lets the scheduler choose who goes on. mem is what op accesses; nil for notifies and waits.
+func (r *rank) point(op *ir.Op, mem *Alloc) {
 	r.m.limit(op)
+	if hook := r.m.cfg.Hooks.Point; hook != nil && !hook(r.device, op, mem) {
+		return
+	}
 	if !r.yield(struct{}{}) {
 		interp.Stop(errStopped)
 	}
@@ -105,15 +119,15 @@ func (r *rank) point(op *ir.Op) {
 
 // block waits for a cell.
 func (r *rank) block(w *waiting) {
-	r.point(w.op)
-	for !w.satisfied(r.m.cfg.Memory) {
+	r.point(w.op, nil)
+	for !r.m.ignoring && !w.satisfied(r.m.cfg.Memory) {
 		r.wait = w
 		if !r.yield(struct{}{}) {
 			interp.Stop(errStopped)
 		}
 		r.wait = nil
 	}
-	r.m.cfg.Memory.Acquire(r.device, w.cell, w.op)
+	r.m.cfg.Memory.Acquire(w.blocked(r.device))
 	r.m.since = time.Now()
 }
 
@@ -168,6 +182,11 @@ func (r *rank) windowView(domain int, offset int64, dt ir.DType, shape []int64) 
 	v := newView(r.m, w, offset-w.Offset, dt, shape)
 	v.domain, v.window = domain, true
 	v.peer = rankIn(r.m.domains[domain], r.device)
+	for _, d := range r.m.domains[domain] {
+		if a := r.m.windows[d][w.ID]; offset == a.Offset {
+			a.Shape, a.Elem = shape, r.m.size(dt)
+		}
+	}
 	return v
 }
 
