@@ -50,10 +50,20 @@ func (g *gen) entry(f *ir.Func) {
 		k.arena = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Arena"))
 	}
 	e := &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{}, base: i64(0)}
+	e.stopIfFailed()
 	e.unpack(args)
 	e.block(f.Body)
 	k.b.NewRet(nil)
 	g.out.Kernels = append(g.out.Kernels, info)
+}
+
+// stopIfFailed: of the kernels that are queued behind one that failed, none does anything.
+func (e *fn) stopIfFailed() {
+	failed := e.notZero(e.load(types.I32, e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")), 4))
+	stop, run := e.label("stop"), e.label("run")
+	e.b.NewCondBr(failed, stop, run)
+	stop.NewRet(nil)
+	e.at(run)
 }
 
 // sreg reads a special register.

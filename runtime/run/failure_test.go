@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ptoc/codegen/ptx"
 	"ptoc/runtime/native"
 )
 
@@ -84,12 +86,16 @@ var failures = []struct {
 }
 
 func TestFailuresAreReported(t *testing.T) {
+	everywhere := ways(t)
+	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
+		everywhere = append(everywhere, onPTX)
+	}
 	for _, f := range failures {
-		for _, w := range ways(t) {
+		for _, w := range everywhere {
 			t.Run(f.name+"/"+w.String(), func(t *testing.T) {
 				text := fmt.Sprintf(broken, strings.TrimPrefix(f.body, "\n"))
 				start := time.Now()
-				_, err := Run(context.Background(), Options{File: file(t, text), Ranks: 3, Backend: w.backend, Workers: w.workers, Timeout: 400 * time.Millisecond})
+				_, err := Run(context.Background(), Options{File: file(t, text), Ranks: 3, Backend: w.backend, Workers: w.workers, Open: w.open, Timeout: 400 * time.Millisecond})
 				if err == nil {
 					t.Fatal("no error")
 				}

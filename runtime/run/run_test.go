@@ -14,8 +14,10 @@ import (
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/diag"
+	"ptoc/runtime/controller"
 	"ptoc/runtime/native"
 	"ptoc/runtime/tensor"
+	"ptoc/tests/ptxrun"
 )
 
 func TestMain(m *testing.M) {
@@ -25,13 +27,22 @@ func TestMain(m *testing.M) {
 
 var rankCounts = []int{1, 2, 3, 4, 5, 8, 16}
 
-// way is one of the three ways to run a program.
+// way is one of the ways to run a program.
 type way struct {
 	backend string
 	workers native.Mode
+	open    func(*ir.Module, int) (controller.Backend, error)
 }
 
+// onPTX runs kernels as PTX on the interpreter.
+var onPTX = way{backend: "native", open: func(m *ir.Module, ranks int) (controller.Backend, error) {
+	return ptxrun.New(m, ranks, ptxrun.Config{})
+}}
+
 func (w way) String() string {
+	if w.open != nil {
+		return "ptx"
+	}
 	if w.backend == "sim" {
 		return "sim"
 	}
@@ -43,7 +54,7 @@ func ways(t testing.TB) []way {
 		t.Log("no C++ compiler: only the simulator is tested")
 		return []way{{backend: "sim"}}
 	}
-	return []way{{backend: "sim"}, {"native", native.Threads}, {"native", native.Processes}}
+	return []way{{backend: "sim"}, {backend: "native", workers: native.Threads}, {backend: "native", workers: native.Processes}}
 }
 
 // file writes a program.

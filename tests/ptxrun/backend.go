@@ -39,8 +39,13 @@ type Backend struct {
 	abort   uint64
 	domains [][]uint64 // [id][device] address of the domain; 0 for those who are not in it
 	queue   [][]command
-	Text    string // the PTX
-	Steps   int64  // executed so far
+	first   int  // the rank that failed first, or -1
+	late    bool // nothing went on
+	moved   int64
+	seen    int64
+	given   []int64 // kernels dispatched, by rank
+	Text    string  // the PTX
+	Steps   int64   // executed so far
 }
 
 type command struct {
@@ -52,7 +57,10 @@ const segment = 1 << 20
 
 // New compiles the kernels of a lowered module and makes ranks.
 func New(m *ir.Module, ranks int, cfg Config) (*Backend, error) {
-	b := &Backend{cfg: cfg, ranks: ranks, mem: ptxsim.NewMemory()}
+	b := &Backend{cfg: cfg, ranks: ranks, mem: ptxsim.NewMemory(), first: -1, given: make([]int64, ranks)}
+	if b.cfg.Patience == 0 {
+		b.cfg.Patience = 2e6
+	}
 	var err error
 	if b.out, err = ptx.Generate(m, cfg.Options); err != nil {
 		return nil, err
@@ -172,6 +180,7 @@ func (b *Backend) Dispatch(device int, k controller.Kernel, args []abi.Arg) erro
 		c.args = append(c.args, x)
 	}
 	b.queue[device] = append(b.queue[device], c)
+	b.given[device]++
 	return nil
 }
 
@@ -196,7 +205,31 @@ func (b *Backend) Wait(context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.watch(0)
 	return b.failures()
+}
+
+// watch is what the host does while kernels run: it stops all ranks when one has failed, or when none has
+// got on for too long.
+func (b *Backend) watch(steps int64) {
+	progress := int64(0)
+	for r := range b.ranks {
+		progress += b.ctlField(r, "Progress", 8)
+		if b.first < 0 && !b.late && b.get(b.fault[r], 4) != 0 {
+			b.first = r
+		}
+	}
+	if progress != b.seen || steps < b.moved {
+		b.seen, b.moved = progress, steps
+	}
+	b.late = b.late || b.first < 0 && steps-b.moved > b.cfg.Patience
+	if b.late || b.first >= 0 {
+		b.put(b.abort, 4, 1)
+	}
+}
+
+func (b *Backend) ctlField(r int, name string, size int) int64 {
+	return b.get(b.ctl[r]+uint64(abi.Offset[abi.RankCtl](name)), size)
 }
 
 // launch makes the arguments of one kernel.
@@ -211,7 +244,6 @@ func (b *Backend) launch(d int, c command) (ptxsim.Launch, error) {
 	put("Abort", b.abort)
 	put("Fault", b.fault[d])
 	put("Self", b.ctl[d])
-	put("Patience", uint64(b.cfg.Patience))
 	if n, err := k.ArenaBytes(c.args); err != nil {
 		return ptxsim.Launch{}, err
 	} else if n > 0 {
@@ -223,42 +255,49 @@ func (b *Backend) launch(d int, c command) (ptxsim.Launch, error) {
 	return ptxsim.Launch{Module: b.mod, Config: ptxsim.Config{
 		Entry: abi.KernelSymbol(k.Name), Block: [3]int{k.Threads}, Shared: k.Shared, Memory: b.mem, Name: fmt.Sprintf("rank %d", d),
 		Params: binary.LittleEndian.AppendUint64(nil, rec), Seed: b.cfg.Seed, StepLimit: b.cfg.StepLimit, GlobalRaces: b.cfg.Races,
+		Host: b.watch,
 	}}, nil
 }
 
 // failures turns the ranks' faults into a failure.
 func (b *Backend) failures() error {
-	f := &failure.Failure{First: -1}
-	for r := range b.ranks {
-		code := abi.Code(b.get(b.fault[r], 4))
-		rank := failure.Rank{Rank: r, Code: code}
-		if code != abi.OK {
-			rank.State, rank.At = failure.Failed, b.place(int32(b.get(b.fault[r]+4, 4)))
-			for i := range rank.V {
-				rank.V[i] = b.get(b.fault[r]+8+uint64(8*i), 8)
-			}
-			if f.First < 0 || f.Ranks[f.First].Code == abi.TimedOut && code != abi.TimedOut {
-				f.First = r
-			}
-		}
-		if code == abi.Aborted || code == abi.TimedOut {
-			rank.State, rank.Wait = failure.Waiting, b.wait(r)
-		}
-		f.Ranks = append(f.Ranks, rank)
-	}
-	if f.First < 0 {
+	if b.first < 0 && !b.late {
 		return nil
 	}
-	if f.Ranks[f.First].Code == abi.TimedOut {
-		f.Cause, f.First = failure.Timeout, -1
+	f := &failure.Failure{First: b.first, After: "a while"}
+	if b.late {
+		f.Cause = failure.Timeout
+	}
+	for r := range b.ranks {
+		f.Ranks = append(f.Ranks, b.rank(r))
 	}
 	return f
 }
 
-func (b *Backend) wait(r int) *failure.Wait {
-	field := func(name string, size int) int64 { return b.get(b.ctl[r]+uint64(abi.Offset[abi.RankCtl](name)), size) }
-	return &failure.Wait{At: b.place(int32(field("WaitSite", 4))), Domain: int(field("WaitDom", 4)), Offset: field("WaitCell", 8),
-		Cmp: abi.Cmp(field("WaitCmp", 4)), Want: field("WaitWant", 4), Seen: field("WaitSeen", 4)}
+func (b *Backend) rank(r int) failure.Rank {
+	out := failure.Rank{Rank: r, Submitted: b.given[r], Completed: b.given[r], Code: abi.Code(b.get(b.fault[r], 4))}
+	if out.Code == abi.OK {
+		return out
+	}
+	out.State, out.At, out.Completed = failure.Failed, b.place(int32(b.get(b.fault[r]+4, 4))), b.given[r]-1
+	out.Kernel = out.At.Op
+	for i := range out.V {
+		out.V[i] = b.get(b.fault[r]+8+uint64(8*i), 8)
+	}
+	if s := int(int32(b.get(b.fault[r]+4, 4))); s >= 0 && s < len(b.out.Sites) {
+		out.Kernel = b.out.Sites[s].Func
+	}
+	if out.Code != abi.Aborted {
+		return out
+	}
+	out.State = failure.Running
+	if abi.WaitState(b.ctlField(r, "Waiting", 4)) == abi.WaitAborted {
+		out.State = failure.Waiting
+		out.Wait = &failure.Wait{At: b.place(int32(b.ctlField(r, "WaitSite", 4))), Domain: int(b.ctlField(r, "WaitDom", 4)),
+			Offset: b.ctlField(r, "WaitCell", 8), Cmp: abi.Cmp(b.ctlField(r, "WaitCmp", 4)), Want: b.ctlField(r, "WaitWant", 4),
+			Seen: b.ctlField(r, "WaitSeen", 4)}
+	}
+	return out
 }
 
 func (b *Backend) place(site int32) failure.Place {
@@ -270,9 +309,12 @@ func (b *Backend) place(site int32) failure.Place {
 }
 
 func (b *Backend) Recover() error {
-	for _, p := range b.fault {
+	for r, p := range b.fault {
 		clear(b.mem.Bytes(p, 56))
+		clear(b.mem.Bytes(b.ctl[r], int(abi.Offset[abi.RankCtl]("Fault"))))
 	}
+	b.put(b.abort, 4, 0)
+	b.first, b.late, b.seen, b.moved = -1, false, 0, 0
 	return nil
 }
 

@@ -25,7 +25,7 @@ func TestExamples(t *testing.T) {
 }
 
 func check(t *testing.T, file string, ranks int) {
-	b, r, err := runFile(file, ranks, Config{Races: true, StepLimit: 1e9, Patience: 1e8})
+	b, r, err := runFile(file, ranks, Config{Races: true, StepLimit: 1e9})
 	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
 	}

@@ -13,6 +13,7 @@ type run struct {
 	limit       int64
 	clockStep   int64
 	globalRaces bool
+	host        func(steps int64)
 	rng         rng
 	all         []*thread // for races on global memory
 	cells       map[uint64]*cellClock

@@ -52,6 +52,8 @@ type Config struct {
 	StepLimit int64  // instructions of all launches together; 0: 1e9
 	// ClockStep is what one executed instruction, of any thread, adds to %clock64 and %globaltimer; 0: 1.
 	ClockStep int64
+	// Host is called again and again while the kernels run: what the host does meanwhile to their memory.
+	Host func(steps int64)
 	// GlobalRaces also reports races on global memory, between the threads of all launches: accesses that
 	// neither barriers nor releases and acquires of sufficient scope order. It costs memory and time.
 	GlobalRaces bool

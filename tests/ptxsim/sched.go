@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// RunAll runs kernels at the same time: all blocks of all launches take turns. Seed, StepLimit, ClockStep
-// and GlobalRaces are those of the first launch.
+// RunAll runs kernels at the same time: all blocks of all launches take turns. Seed, StepLimit, ClockStep,
+// Host and GlobalRaces are those of the first launch.
 func RunAll(launches []Launch) (st Stats, err error) {
 	r := &run{limit: 1e9, clockStep: 1}
 	if len(launches) == 0 {
@@ -19,7 +19,7 @@ func RunAll(launches []Launch) (st Stats, err error) {
 	if c.ClockStep > 0 {
 		r.clockStep = c.ClockStep
 	}
-	r.rng, r.globalRaces = rng(c.Seed), c.GlobalRaces
+	r.rng, r.globalRaces, r.host = rng(c.Seed), c.GlobalRaces, c.Host
 	r.todo = launches
 	r.started = make([]bool, len(launches))
 	r.left = make([]int, len(launches))
@@ -193,6 +193,9 @@ func (r *run) round(order []*thread) {
 	}
 	if !moved && r.live > 0 {
 		r.deadlock(order)
+	}
+	if r.host != nil {
+		r.host(r.steps)
 	}
 	if r.steps > r.limit {
 		r.tooLong(order)
