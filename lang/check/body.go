@@ -209,7 +209,7 @@ func (f *fn) paramKind(d *decl, p *param, a annot) bool {
 	}
 	switch a.typ.(type) {
 	case *ir.Tile, *ir.Array, *ir.CommCtx:
-		f.errorf(diag.BadAnnotation, p.node.Annot.Span(), "parameter %s of a %s function cannot be %s", p.name, d.kind, typeText(a.typ)).
+		f.errorf(diag.BadAnnotation, p.node.Annot.Span(), "parameter %s of %s cannot be %s", p.name, aFunction(d.kind), typeText(a.typ)).
 			Help("only @pl.jit.inline functions take values that live on a core; pass a pl.Tensor and load it")
 		return false
 	}

@@ -66,7 +66,7 @@ func (f *fn) mayCall(d *decl, x *syntax.Call) bool {
 			return true
 		}
 	}
-	e := f.errorf(diag.BadCall, x.Fn.Span(), "a %s function cannot call %s, which is a %s function", f.f.Kind, d.name, d.kind).
+	e := f.errorf(diag.BadCall, x.Fn.Span(), "%s cannot call %s, which is %s", aFunction(f.f.Kind), d.name, aFunction(d.kind)).
 		Note(d.node.Name.At, "defined here")
 	switch {
 	case d.kind == ir.Host:
@@ -310,7 +310,7 @@ func (f *fn) emitCall(in *instance, args callArgs, vals map[string]value, spans 
 	}
 	op, err := b.Done()
 	if err != nil {
-		f.typeError(err, at)
+		f.typeError(err, at).Note(d.node.Name.At, "%s is defined here", d.name)
 		return bad{}
 	}
 	for i := range ops {
@@ -441,7 +441,7 @@ func (f *fn) device(d *decl, args callArgs, ops []*ir.Value, x *syntax.Call) (*i
 	if !host || !dispatch {
 		e := f.errorf(diag.BadDevice, at, "'device' is only for calls of a host function to a chip or incore function")
 		if host {
-			e.Note(d.node.Name.At, "%s is a %s function", d.name, d.kind)
+			e.Note(d.node.Name.At, "%s is %s", d.name, aFunction(d.kind))
 		} else {
 			e.Help("leave it out: the call runs on the rank that makes it")
 		}
@@ -479,7 +479,7 @@ func (f *fn) callNeeds(in *instance, x *syntax.Call) bool {
 			continue
 		}
 		if !n.where.Allows(f.f.Kind) {
-			f.errorf(diag.WrongPlace, x.At, "%s cannot be inlined into a %s function: it contains %s", in.decl.name, f.f.Kind, n.name).
+			f.errorf(diag.WrongPlace, x.At, "%s cannot be inlined into %s: it contains %s", in.decl.name, aFunction(f.f.Kind), n.name).
 				Note(n.at, "%s is possible only in %s", n.name, n.where)
 			return false
 		}

@@ -31,15 +31,33 @@ var classCodes = map[ir.ErrorClass]diag.Code{
 }
 
 // typeError reports a failed deduction at the argument that it is about.
-func (f *fn) typeError(err error, spans argSpans) {
+func (f *fn) typeError(err error, spans argSpans) *diag.Diagnostic {
 	var t *ir.TypeError
 	if !errors.As(err, &t) {
-		f.errorf(diag.Internal, spans.whole, "%v", err)
-		return
+		return f.errorf(diag.Internal, spans.whole, "%v", err)
 	}
 	d := f.errorf(classCodes[t.Class], spans.at(t.Param, t.Index), "%s", t.Msg)
 	if t.Help != "" {
 		d.Help("%s", t.Help)
+	}
+	return d
+}
+
+// declared adds notes that say what the memory among the operands of a failed op is: a wrong offset
+// or shape is wrong because of that.
+func (f *fn) declared(d *diag.Diagnostic, operands []*ir.Value) {
+	switch d.Code {
+	case diag.RankMismatch, diag.ShapeMismatch, diag.OutsideMemory, diag.BadWindow:
+	default:
+		return
+	}
+	seen := map[*ir.Value]bool{}
+	for _, v := range operands {
+		t, mem := v.Type.(*ir.Tensor)
+		if r := root(v); mem && !seen[r] && r == v && r.Owner == f.f.Body {
+			seen[r] = true
+			d.Note(f.in.decl.param(r.Name), "%s is a %s", r.Name, typeText(t))
+		}
 	}
 }
 
@@ -62,7 +80,7 @@ func (f *fn) legal(k *ir.Kind, what string, at source.Span) bool {
 	if k.Where.Allows(f.f.Kind) {
 		return true
 	}
-	d := f.errorf(diag.WrongPlace, at, "%s is not possible in a %s function, only in %s", what, f.f.Kind, k.Where)
+	d := f.errorf(diag.WrongPlace, at, "%s is not possible in %s, only in %s", what, aFunction(f.f.Kind), k.Where)
 	switch {
 	case f.f.Kind == ir.Host && k.Where&ir.InHost == 0:
 		d.Help("the host only allocates and dispatches: move this into a function that it calls with device=r")
@@ -72,4 +90,12 @@ func (f *fn) legal(k *ir.Kind, what string, at source.Span) bool {
 		d.Help("move this into the @pl.jit.host function and pass the result")
 	}
 	return false
+}
+
+// aFunction names a kind of function: "an incore function".
+func aFunction(k ir.FuncKind) string {
+	if s := k.String(); s[0] == 'i' {
+		return "an " + s + " function"
+	}
+	return "a " + k.String() + " function"
 }

@@ -391,7 +391,7 @@ func (c *opCall) finish() value {
 	}
 	op, err := b.Done()
 	if err != nil {
-		f.typeError(err, c.spans)
+		f.declared(f.typeError(err, c.spans), c.op.Operands())
 		return bad{}
 	}
 	for _, e := range k.Effects {

@@ -413,7 +413,7 @@ func (f *fn) returnable(v value, at source.Span) *ir.Value {
 	if kind == ir.Inline || kind == ir.Golden {
 		return x
 	}
-	d := f.errorf(diag.BadReturn, at, "a %s function returns parameters that it wrote, not %s", kind, typeText(x.Type))
+	d := f.errorf(diag.BadReturn, at, "%s returns parameters that it wrote, not %s", aFunction(kind), typeText(x.Type))
 	if _, tile := x.Type.(*ir.Tile); tile {
 		d.Help("store it into a pl.Out parameter and return that: return pl.store(t, [0, 0], y)")
 	} else {

@@ -92,7 +92,7 @@ var typeRows = []Row{
 		"N = 4\n@pl.jit.incore\ndef f():\n    pl.static_print(\"N is\", N)  # WARNING \"N is 4\"\n"},
 	{BadCall, "call of the wrong kind of function",
 		"Hosts dispatch to chip and incore functions, chip functions call incore ones, everybody inlines inline ones.",
-		"@pl.jit.host\ndef main(x: pl.Tensor[[4], pl.FP32]):\n    pass\n@pl.jit.incore\ndef f(x: pl.Tensor[[4], pl.FP32]):\n    main(x)  # ERROR \"a incore function cannot call main\"\n"},
+		"@pl.jit.host\ndef main(x: pl.Tensor[[4], pl.FP32]):\n    pass\n@pl.jit.incore\ndef f(x: pl.Tensor[[4], pl.FP32]):\n    main(x)  # ERROR \"an incore function cannot call main\"\n"},
 	{BadConstArg, "compile-time argument that is not constant",
 		"The parameter is annotated pl.Const: its value decides what is compiled.",
 		"@pl.jit.inline\ndef g(n: pl.Const[int]):\n    pl.static_assert(n > 0)\n@pl.jit.incore\ndef f(n: pl.Scalar[pl.INDEX]):\n    g(n)  # ERROR \"must be a compile-time int\"\n"},

@@ -92,4 +92,4 @@ def signals(s: pld.DistributedTensor[[4, 1], pl.INT32]):
 
 @pl.jit.incore
 def spliced(s: pld.DistributedTensor[[4, 1], pl.INT32]):
-    signals(s)  # ERROR "E0308.*signals cannot be inlined into a incore function: it contains pld.system.world_size"
+    signals(s)  # ERROR "E0308.*signals cannot be inlined into an incore function: it contains pld.system.world_size"

@@ -7,7 +7,7 @@ def in_chip(x: pl.Tensor[[4], pl.FP32]):
 
 @pl.jit.incore
 def in_core(x: pl.Tensor[[4], pl.FP32]):
-    buf = pld.system.alloc_window_buffer([4], dtype=pl.FP32)  # ERROR "E0308.*not possible in a incore function"
+    buf = pld.system.alloc_window_buffer([4], dtype=pl.FP32)  # ERROR "E0308.*not possible in an incore function"
 
 @pl.jit.host
 def forms(x: pl.Tensor[[NR, 4], pl.FP32]):
@@ -46,4 +46,4 @@ def windows(x: pl.Tensor[[NR, 4], pl.FP32]):
 
 @pl.jit.incore
 def sizes(x: pl.Tensor[[4], pl.FP32]):
-    n = pld.world_size()  # ERROR "E0308.*world_size is not possible in a incore function"
+    n = pld.world_size()  # ERROR "E0308.*world_size is not possible in an incore function"
