@@ -68,7 +68,7 @@ type boundsLayer struct{}
 func (boundsLayer) Name() string { return "bounds" }
 
 func (boundsLayer) Check(p *Program, s Scope) Verdict {
-	r := p.run(s, true)
+	r := p.run(s)
 	v := Verdict{}
 	for _, f := range r.faults {
 		if f.Code == diag.OutOfBounds || f.Code == diag.NoSuchPeer {
@@ -97,7 +97,7 @@ type coreLayer struct{}
 func (coreLayer) Name() string { return "cores" }
 
 func (coreLayer) Check(p *Program, s Scope) Verdict {
-	r := p.run(s, true)
+	r := p.run(s)
 	if r.gaveUp != "" {
 		return Verdict{Reason: r.gaveUp}
 	}

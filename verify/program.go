@@ -13,6 +13,7 @@ type Program struct {
 	File    string
 	Source  *ir.Module // as checked: collectives are single ops
 	Lowered *ir.Module // collectives are library code; the same module as Source where nothing was lowered
+	Final   *ir.Module // after the whole pipeline, for the value proof; Lowered where it is not given
 	Entry   string     // the host function
 
 	runs map[runKey]*run
@@ -24,7 +25,7 @@ func NewProgram(file string, source, lowered *ir.Module, entry string) (*Program
 	if lowered == nil {
 		lowered = source
 	}
-	p := &Program{File: file, Source: source, Lowered: lowered, Entry: entry, runs: map[runKey]*run{}}
+	p := &Program{File: file, Source: source, Lowered: lowered, Final: lowered, Entry: entry, runs: map[runKey]*run{}}
 	if entry != "" {
 		if f := source.Func(entry); f == nil || f.Kind != ir.Host {
 			return nil, fmt.Errorf("%s has no host function called %s", file, entry)
@@ -117,23 +118,27 @@ func (p *Program) rankSymbols() map[string]bool {
 }
 
 type runKey struct {
-	lowered bool
-	scope   string
+	module *ir.Module
+	scope  string
 }
 
-// run is the execution of the lowered program in a scope, or, without values, of the source program;
-// layers share it.
-func (p *Program) run(s Scope, lowered bool) *run {
-	key := runKey{lowered, s.String()}
-	if r := p.runs[key]; r != nil {
-		return r
+// run is the execution of the lowered program in a scope; final is that of the program after the whole
+// pipeline; calls is that of the program before, without values, for which collectives it calls. Layers
+// share them.
+func (p *Program) run(s Scope) *run   { return p.cached(p.Lowered, s, execute) }
+func (p *Program) final(s Scope) *run { return p.cached(p.Final, s, execute) }
+func (p *Program) calls(s Scope) *run {
+	key := runKey{nil, s.String()}
+	if p.runs[key] == nil {
+		p.runs[key] = attempt(p.Source, p.Entry, s, false)
 	}
-	var r *run
-	if lowered {
-		r = execute(p.Lowered, p.Entry, s)
-	} else {
-		r = attempt(p.Source, p.Entry, s, false) // only for which collectives are called
+	return p.runs[key]
+}
+
+func (p *Program) cached(m *ir.Module, s Scope, execute func(*ir.Module, string, Scope) *run) *run {
+	key := runKey{m, s.String()}
+	if p.runs[key] == nil {
+		p.runs[key] = execute(m, p.Entry, s)
 	}
-	p.runs[key] = r
-	return r
+	return p.runs[key]
 }

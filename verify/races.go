@@ -16,7 +16,7 @@ type orderLayer struct{}
 func (orderLayer) Name() string { return "order" }
 
 func (orderLayer) Check(p *Program, s Scope) Verdict {
-	r := p.run(s, true)
+	r := p.run(s)
 	if r.gaveUp != "" {
 		return Verdict{Reason: r.gaveUp}
 	}

@@ -17,7 +17,7 @@ type signalLayer struct{}
 func (signalLayer) Name() string { return "signals" }
 
 func (signalLayer) Check(p *Program, s Scope) Verdict {
-	r := p.run(s, true)
+	r := p.run(s)
 	if r.gaveUp != "" {
 		return Verdict{Reason: r.gaveUp}
 	}
@@ -54,7 +54,7 @@ func (p *Program) divergent(s Scope) bool {
 	if fs, _ := Uniformity(p.Source); len(fs) > 0 {
 		return true
 	}
-	r := p.run(s, false)
+	r := p.calls(s)
 	return slices.ContainsFunc(r.faults, func(f Finding) bool { return f.Code == diag.CollectiveMismatch }) ||
 		slices.ContainsFunc(r.stuck, func(a *action) bool { return a.kind == actCollective })
 }

@@ -9,7 +9,7 @@ import (
 	"ptoc/verify/term"
 )
 
-// valueLayer runs the lowered program on symbolic inputs and compares what it wrote with the golden
+// valueLayer runs the program as the last pass left it on symbolic inputs and compares what it wrote with the golden
 // function or, where there is none, with the program before lowering, in which every collective does
 // what it means. One schedule stands for all where the order layer has proved that nothing races.
 type valueLayer struct{}
@@ -17,7 +17,7 @@ type valueLayer struct{}
 func (valueLayer) Name() string { return "values" }
 
 func (valueLayer) Check(p *Program, s Scope) Verdict {
-	r := p.run(s, true)
+	r := p.final(s)
 	switch {
 	case r.gaveUp != "":
 		return Verdict{Reason: r.gaveUp}
@@ -26,7 +26,7 @@ func (valueLayer) Check(p *Program, s Scope) Verdict {
 	case len(r.stuck) > 0:
 		return Verdict{Reason: "the program hangs before its end"}
 	}
-	if f := r.unwritten(); len(f) > 0 {
+	if f := p.run(s).unwritten(); len(f) > 0 { // by the op that the program wrote
 		return Verdict{Status: Counterexample, Findings: f}
 	}
 	c := &comparison{p: p, r: r, scope: s}
@@ -34,7 +34,7 @@ func (valueLayer) Check(p *Program, s Scope) Verdict {
 	if v.Status != Proved {
 		return v
 	}
-	switch r.order().verdict().Status {
+	switch (orderLayer{}).Check(p, s).Status {
 	case Counterexample:
 		return Verdict{Reason: "what one schedule computes is right, but the program races"}
 	case NotChecked:
@@ -69,7 +69,7 @@ func (c *comparison) compare() Verdict {
 		return Verdict{Reason: reason}
 	}
 	for repeat, hc := range c.r.calls {
-		f := c.p.Lowered.Func(c.p.Entry)
+		f := c.p.Final.Func(c.p.Entry)
 		for i, p := range f.Params() {
 			if hc.args[i].mem != nil && f.Dirs[i] != ir.In {
 				c.param(p, hc.args[i].mem, against(repeat, i), repeat)
@@ -121,7 +121,7 @@ func (v *view) elements(r *run) []term.T { return r.take(whole(v)) }
 func (c *comparison) runGolden(g *ir.Func) (outs []map[int][]term.T, reason string) {
 	r := newRun(c.p.Source, c.scope, true)
 	r.space = c.r.space
-	host := c.p.Lowered.Func(c.p.Entry)
+	host := c.p.Final.Func(c.p.Entry)
 	reason = guarded(func() {
 		for repeat, hc := range c.r.calls {
 			args := make([]value, len(hc.args))
@@ -190,7 +190,7 @@ func (c *comparison) close(vals []*term.Values, a, b term.T) bool {
 }
 
 func (c *comparison) report(p *ir.Value, v *view, i int, got, want term.T, repeat int) {
-	f := c.p.Lowered.Func(c.p.Entry)
+	f := c.p.Final.Func(c.p.Entry)
 	in := ""
 	if repeat > 0 {
 		in = fmt.Sprintf(" after repeat %d", repeat+1)

@@ -78,7 +78,7 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 		}
 		rep := &verify.Report{File: name}
 		for _, n := range s.ranks {
-			p, err := u.Program(n, false)
+			p, err := u.Program(n)
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ func BenchmarkStatic(b *testing.B) {
 		}
 		b.Run(c.name+"-16", func(b *testing.B) {
 			for range b.N {
-				p, err := u.Program(16, false)
+				p, err := u.Program(16)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -43,7 +43,7 @@ func reportOf(t *testing.T, u *Unit, lo, hi, repeats int, layers []string) *veri
 	t.Helper()
 	all := &verify.Report{File: u.File.Name}
 	for n := lo; n <= hi; n++ {
-		p, err := u.Program(n, false)
+		p, err := u.Program(n)
 		if err != nil {
 			t.Fatalf("%d ranks: %v", n, err)
 		}

@@ -89,12 +89,12 @@ func dynamic(f *syntax.File) map[string]bool {
 // firstOfBackend is the pass from which on ops no longer stand for lines of the program.
 const firstOfBackend = "FuseTileOps"
 
-// Program lowers the unit for a number of ranks, as far as reports can still name lines; with whole it
-// runs the whole pipeline.
-func (u *Unit) Program(ranks int, whole bool) (*verify.Program, error) {
+// Program lowers the unit for a number of ranks: as far as reports can still name lines, and as far as the
+// code generators want it.
+func (u *Unit) Program(ranks int) (*verify.Program, error) {
 	var names []string
 	for _, p := range passes.Passes() {
-		if p.Name == firstOfBackend && !whole {
+		if p.Name == firstOfBackend {
 			break
 		}
 		names = append(names, p.Name)
@@ -103,5 +103,14 @@ func (u *Unit) Program(ranks int, whole bool) (*verify.Program, error) {
 	if list := passes.Run(lowered, passes.Options{Passes: names, Ranks: ranks}); list.HasErrors() {
 		return nil, list
 	}
-	return verify.NewProgram(u.File.Name, u.Checked, lowered, u.entry)
+	final := ir.CloneModule(u.Checked)
+	if list := passes.Run(final, passes.Options{Ranks: ranks}); list.HasErrors() {
+		return nil, list
+	}
+	p, err := verify.NewProgram(u.File.Name, u.Checked, lowered, u.entry)
+	if err != nil {
+		return nil, err
+	}
+	p.Final = final
+	return p, nil
 }

@@ -85,34 +85,16 @@ func TestTheChecksOfEveryCompileRaiseNoAlarm(t *testing.T) {
 		if fs := verify.Static(u.Checked); len(fs) > 0 {
 			t.Errorf("%s: as checked: %s", name, verify.Summary(fs))
 		}
-		for _, whole := range []bool{false, true} {
-			p, err := u.Program(3, whole)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if fs := verify.Static(p.Lowered); len(fs) > 0 {
+		p, err := u.Program(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*ir.Module{p.Lowered, p.Final} {
+			if fs := verify.Static(m); len(fs) > 0 {
 				t.Errorf("%s: lowered: %s", name, verify.Summary(fs))
 			}
 		}
 	})
-}
-
-func TestTheWholePipelineComputesTheSameValues(t *testing.T) {
-	for _, c := range collectives {
-		u, err := Source(source.NewFile(c.name+".pl", c.program()), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range []int{2, 3} {
-			p, err := u.Program(n, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r := verify.Check(p, []string{"order", "values"}, []verify.Scope{p.Scope(n, 1, nil)}); r.Status() != verify.Proved {
-				t.Errorf("%s, %d ranks:%s", c.name, n, reasons(r))
-			}
-		}
-	}
 }
 
 func TestEveryCompileFindsWhatNeedsNoRankCount(t *testing.T) {

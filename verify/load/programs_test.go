@@ -28,7 +28,7 @@ func TestNoExampleRaisesAnAlarm(t *testing.T) {
 				most = 3 // large tensors
 			}
 			for n := 1; n <= most; n++ {
-				p, err := u.Program(n, false)
+				p, err := u.Program(n)
 				if err != nil {
 					t.Logf("%d ranks: %v", n, err)
 					continue

@@ -88,7 +88,7 @@ func TestNoLibraryCollectiveRaisesAnAlarmAtAnyRankCount(t *testing.T) {
 				t.Fatalf("%v\n%s", err, c.program())
 			}
 			for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 16} {
-				p, err := u.Program(n, false)
+				p, err := u.Program(n)
 				if err != nil {
 					t.Fatal(err)
 				}
