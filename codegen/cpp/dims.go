@@ -146,7 +146,24 @@ func intLit(n int64) string {
 // how far loops count.
 func (e *fn) nonneg(d ir.Dim) bool { return e.prove(d, 6) }
 
+// prove is search with a memory: different substitutions lead to the same dims again and again, and
+// accesses of a loop have the same bounds. What is true of values does not depend on the place.
 func (e *fn) prove(d ir.Dim, fuel int) bool {
+	if e.proved[d.Key()] {
+		return true
+	}
+	if with, ok := e.failed[d.Key()]; ok && fuel <= with {
+		return false
+	}
+	if e.search(d, fuel) {
+		e.proved[d.Key()] = true
+		return true
+	}
+	e.failed[d.Key()] = fuel
+	return false
+}
+
+func (e *fn) search(d ir.Dim, fuel int) bool {
 	type term struct {
 		coef  int64
 		atoms []ir.Atom

@@ -27,6 +27,8 @@ type fn struct {
 	loops   []*ir.Op                // enclosing loops
 	nranks  map[*ir.Value]*ir.Value // window -> how many ranks its domain has
 	sites   map[*ir.Op]int
+	proved  map[string]bool // dims that are known not to be negative
+	failed  map[string]int  // dims that could not be proved so, and how hard that was tried
 }
 
 // memory is a tensor, window or view as C++ sees it.
@@ -41,7 +43,8 @@ type memory struct {
 
 func newFn(g *gen, f *ir.Func) *fn {
 	e := &fn{g: g, f: f, w: &writer{}, syms: f.DimSyms(), symName: map[string]string{}, names: map[*ir.Value]string{},
-		taken: map[string]bool{}, mems: map[*ir.Value]*memory{}, sites: map[*ir.Op]int{}, line: -1}
+		taken: map[string]bool{}, mems: map[*ir.Value]*memory{}, sites: map[*ir.Op]int{}, line: -1,
+		proved: map[string]bool{}, failed: map[string]int{}}
 	for _, w := range reserved {
 		e.taken[w] = true
 	}
