@@ -121,6 +121,9 @@ func (f *fn) fused(s *syntax.For, call *syntax.Call) {
 		f.typeError(err, argSpans{whole: call.At})
 		return
 	}
+	for _, v := range op.Vals("outs") {
+		f.writes(v, call.At)
+	}
 	for i, r := range op.Results {
 		if i < len(labels) {
 			f.env.set(labels[i], r, y.names[i].At)

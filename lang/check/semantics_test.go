@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +19,26 @@ import (
 	"ptoc/passes"
 	"ptoc/runtime/sim"
 )
+
+// What the passes make of the examples reads back without a word.
+func TestLoweredExamplesReadBackSilently(t *testing.T) {
+	files, _ := filepath.Glob("../../examples/*.pl")
+	course, _ := filepath.Glob("../../examples/course/*.pl")
+	for _, name := range append(files, course...) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list diag.List
+		tree := syntax.Parse(source.NewFile(name, string(text)), syntax.Strict, &list)
+		m := check.File(tree, check.Options{}, &list)
+		list.Merge(passes.Run(m, passes.Options{}))
+		check.File(syntax.Parse(source.NewFile("printed.pl", ir.Print(m)), syntax.Strict, &list), check.Options{}, &list)
+		if list.Len() > 0 {
+			t.Errorf("%s: %v", name, list.Sorted())
+		}
+	}
+}
 
 // Random programs of loops, branches, break, continue and return compute what Python computes: an
 // interpreter of the syntax tree, below, is the specification, the simulator runs the IR.
