@@ -250,6 +250,9 @@ func (r *run) copyOp(fr *frame, op *ir.Op, remote string) {
 	r.write(fr, op, y, data, op.Kind == ir.Put && op.Enum("atomic").Is("Add"))
 }
 
+// lost is a scalar that stands in for one that could not be read.
+func (r *run) lost(op *ir.Op) value { return value{t: r.space.Undef("out of bounds", 0), why: op} }
+
 // readOp is pl.read of memory or of a tile.
 func (r *run) readOp(fr *frame, op *ir.Op) {
 	x := r.get(fr, op.Val("x"))
@@ -261,7 +264,7 @@ func (r *run) readOp(fr *frame, op *ir.Op) {
 		for i, s := range rowMajor(x.tile.dims) {
 			if idx[i] < 0 || idx[i] >= x.tile.dims[i] {
 				r.fault(diag.OutOfBounds, op, "index %d of dimension %d lies outside of a tile with extent %d", idx[i], i, x.tile.dims[i])
-				fr.vals[res.ID] = value{why: op}
+				fr.vals[res.ID] = r.lost(op)
 				return
 			}
 			at += idx[i] * s
@@ -279,7 +282,7 @@ func (r *run) readOp(fr *frame, op *ir.Op) {
 	}
 	q, ok := r.rectangle(fr, op, x.mem, idx, ones)
 	if !ok {
-		fr.vals[res.ID] = value{why: op}
+		fr.vals[res.ID] = r.lost(op)
 		return
 	}
 	if data := r.read(fr, op, q); data != nil {
