@@ -36,7 +36,7 @@ type way struct {
 
 // onPTX runs kernels as PTX on the interpreter.
 var onPTX = way{backend: "native", open: func(m *ir.Module, ranks int) (controller.Backend, error) {
-	return ptxrun.New(m, ranks, ptxrun.Config{})
+	return ptxrun.New(m, ranks, ptxrun.Config{Patience: 1e6})
 }}
 
 func (w way) String() string {

@@ -59,7 +59,7 @@ const segment = 1 << 20
 func New(m *ir.Module, ranks int, cfg Config) (*Backend, error) {
 	b := &Backend{cfg: cfg, ranks: ranks, mem: ptxsim.NewMemory(), first: -1, given: make([]int64, ranks)}
 	if b.cfg.Patience == 0 {
-		b.cfg.Patience = 2e6
+		b.cfg.Patience = 1e8
 	}
 	var err error
 	if b.out, err = ptx.Generate(m, cfg.Options); err != nil {
