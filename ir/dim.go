@@ -62,6 +62,28 @@ func (a Atom) text(name func(*Value) string) string {
 
 func idName(v *Value) string { return "%" + strconv.Itoa(v.ID) }
 
+// id is text(idName), put together from the keys of the operands: dims are compared all the time.
+func (a Atom) id() string {
+	switch a.Op {
+	case AtomSym:
+		return a.Sym
+	case AtomVal:
+		return idName(a.Val)
+	case AtomDiv, AtomMod:
+		return "(" + a.A.idParen() + " " + atomText[a.Op] + " " + a.B.idParen() + ")"
+	default:
+		return atomText[a.Op] + "(" + a.A.String() + ", " + a.B.String() + ")"
+	}
+}
+
+func (d Dim) idParen() string {
+	s := d.String()
+	if len(d.terms) > 1 || strings.Contains(s, " * ") {
+		return "(" + s + ")"
+	}
+	return s
+}
+
 // ConstDim is the constant n.
 func ConstDim(n int64) Dim {
 	if n == 0 {
@@ -74,7 +96,7 @@ func ConstDim(n int64) Dim {
 func SymDim(name string) Dim { return atomDim(Atom{Op: AtomSym, Sym: name}) }
 
 func atomDim(a Atom) Dim {
-	key := a.text(idName)
+	key := a.id()
 	return Dim{terms: []term{{coef: 1, atoms: []Atom{a}, key: key}}, key: key}
 }
 
@@ -86,13 +108,13 @@ func mkDim(terms []term) Dim {
 			continue // a constant, or a term of another dim, whose key is known
 		}
 		if len(t.atoms) == 1 {
-			t.key = t.atoms[0].text(idName)
+			t.key = t.atoms[0].id()
 			continue
 		}
-		sort.Slice(t.atoms, func(a, b int) bool { return t.atoms[a].text(idName) < t.atoms[b].text(idName) })
+		sort.Slice(t.atoms, func(a, b int) bool { return t.atoms[a].id() < t.atoms[b].id() })
 		parts := make([]string, len(t.atoms))
 		for j, a := range t.atoms {
-			parts[j] = a.text(idName)
+			parts[j] = a.id()
 		}
 		t.key = strings.Join(parts, " * ")
 	}
@@ -116,11 +138,43 @@ func mkDim(terms []term) Dim {
 			kept = append(kept, t)
 		}
 	}
-	d := Dim{terms: kept}
-	if len(kept) > 0 {
-		d.key = d.Text(idName)
+	return Dim{terms: kept, key: keyOf(kept)}
+}
+
+// keyOf is what Text(idName) gives for terms whose keys are known; "" for none.
+func keyOf(terms []term) string {
+	if len(terms) == 1 && terms[0].coef == 1 && terms[0].key != "" {
+		return terms[0].key
 	}
-	return d
+	var b strings.Builder
+	for i, t := range terms {
+		coef := sign(&b, i, t)
+		if t.key == "" {
+			b.WriteString(strconv.FormatInt(coef, 10))
+			continue
+		}
+		b.WriteString(t.key)
+		if coef != 1 {
+			b.WriteString(" * ")
+			b.WriteString(strconv.FormatInt(coef, 10))
+		}
+	}
+	return b.String()
+}
+
+// sign writes what stands before the i-th term and returns the coefficient that is left to write.
+func sign(b *strings.Builder, i int, t term) int64 {
+	switch {
+	case i == 0 && t.coef < 0 && len(t.atoms) > 0:
+		b.WriteString("-")
+		return -t.coef
+	case i > 0 && t.coef < 0:
+		b.WriteString(" - ")
+		return -t.coef
+	case i > 0:
+		b.WriteString(" + ")
+	}
+	return t.coef
 }
 
 // Const reports the value of a constant dim.
@@ -422,7 +476,12 @@ func (d Dim) Terms(f func(coef int64, atoms []Atom)) {
 }
 
 // String writes values as %id.
-func (d Dim) String() string { return d.Text(idName) }
+func (d Dim) String() string {
+	if d.key == "" {
+		return "0"
+	}
+	return d.key
+}
 
 // Text writes d in the surface syntax; name gives the text of run-time values.
 func (d Dim) Text(name func(*Value) string) string {
@@ -431,17 +490,7 @@ func (d Dim) Text(name func(*Value) string) string {
 	}
 	var b strings.Builder
 	for i, t := range d.terms {
-		coef := t.coef
-		switch {
-		case i == 0 && coef < 0 && len(t.atoms) > 0:
-			b.WriteString("-")
-			coef = -coef
-		case i > 0 && coef < 0:
-			b.WriteString(" - ")
-			coef = -coef
-		case i > 0:
-			b.WriteString(" + ")
-		}
+		coef := sign(&b, i, t)
 		if len(t.atoms) == 0 {
 			b.WriteString(strconv.FormatInt(coef, 10))
 			continue
