@@ -26,6 +26,8 @@ type fn struct {
 	arena   map[string]ir.Dim
 	values  map[string]*ir.Value // by name hint, for pl.func_attr
 	rebound map[string]rebinding // Out parameters whose name a value took
+	silent  bool                 // what is reported is dropped
+	gaveUp  bool                 // some value is bad
 }
 
 // A rebinding is an assignment of a value to the name of an output.
@@ -45,10 +47,10 @@ func (f *fn) errorf(code diag.Code, at source.Span, format string, args ...any) 
 
 // quietly runs fn and drops what it reports.
 func (f *fn) quietly(fn func() value) value {
-	saved := f.list
-	f.list = &diag.List{}
+	saved, silent := f.list, f.silent
+	f.list, f.silent = &diag.List{}, true
 	v := fn()
-	f.list = saved
+	f.list, f.silent = saved, silent
 	return v
 }
 
@@ -155,6 +157,9 @@ func (c *checker) checkBody(in *instance, b *bindings) {
 	f.setArena()
 	if c.list.Errors() == before { // else the write may be what failed
 		f.outputs()
+	}
+	if f.gaveUp && !c.list.HasErrors() {
+		c.list.Errorf(diag.Internal, d.node.Name.At, "the checker gave up on %s without saying why", d.name)
 	}
 }
 

@@ -229,6 +229,9 @@ func (c *checker) parseConst(u *unit, text string) (value, error) {
 				return v, nil
 			}
 			if n, ok := a.Value.(*syntax.Name); ok {
+				if dt, ok := ir.ParseDType(n.Text); ok {
+					return dt, nil
+				}
 				return n.Text, nil
 			}
 		}

@@ -95,7 +95,7 @@ func (f *fn) name(x *syntax.Name) value {
 			return v
 		}
 		f.missingName(x.Text, x.At, v)
-		f.env.set(x.Text, bad{}, x.At) // one complaint is enough
+		f.complainedOf(x)
 		return bad{}
 	case foreign:
 		f.errorf(diag.NotInLanguage, x.At, "%s is Python's: its value is not known to a kernel", x.Text).Help("kernels see constants, pl, pld, and functions with a kernel decorator")
@@ -115,7 +115,14 @@ func (f *fn) undefined(x *syntax.Name) {
 	} else if f.unit.lenient {
 		d.Help("in Python files only constants and functions with a kernel decorator are read")
 	}
-	f.env.set(x.Text, bad{}, x.At)
+	f.complainedOf(x)
+}
+
+// complainedOf keeps a function from complaining of one name again and again.
+func (f *fn) complainedOf(x *syntax.Name) {
+	if f.f != nil && !f.silent {
+		f.env.set(x.Text, bad{}, x.At)
+	}
 }
 
 func (f *fn) missingName(name string, at source.Span, m missing) {

@@ -112,8 +112,12 @@ func (g *generator) stmt(depth int) {
 		k = g.rng.IntN(5)
 	}
 	switch k {
-	case 0, 1, 2, 3:
+	case 0, 1:
 		g.line(depth, "%s = %s", g.name(), g.expr(2))
+	case 2:
+		g.line(depth, "%s += %s", g.name(), g.expr(1))
+	case 3:
+		g.line(depth, "%s, %s = %s, %s", g.name(), g.name(), g.expr(1), g.expr(1))
 	case 4:
 		g.line(depth, "y[3] = y[3] * 3 %% 1009 + %s", g.expr(1))
 	case 5, 6:
@@ -139,8 +143,15 @@ func (g *generator) stmt(depth int) {
 		g.names++
 		w := fmt.Sprintf("w%d", g.names)
 		g.line(depth, "%s = 0", w)
-		g.line(depth, "while %s < %d and (%s):", w, 1+g.rng.IntN(5), g.cond())
-		g.line(depth+1, "%s = %s + 1", w, w)
+		if g.rng.IntN(3) == 0 {
+			g.line(depth, "while True:")
+			g.line(depth+1, "%s += 1", w)
+			g.line(depth+1, "if %s > %d:", w, g.rng.IntN(4))
+			g.line(depth+2, "break")
+		} else {
+			g.line(depth, "while %s < %d and (%s):", w, 1+g.rng.IntN(5), g.cond())
+			g.line(depth+1, "%s = %s + 1", w, w)
+		}
 		g.loops++
 		g.block(depth+1, 3)
 		g.loops--
@@ -275,8 +286,18 @@ func (p *python) block(stmts []syntax.Stmt) any {
 
 func (p *python) stmt(s syntax.Stmt) any {
 	switch s := s.(type) {
+	case *syntax.AugAssign:
+		name := s.Target.(*syntax.Name).Text
+		p.vars[name] = p.vars[name].(int64) + p.int(s.Value)
 	case *syntax.Assign:
-		v := p.expr(s.Value).(int64)
+		if t, ok := s.Value.(*syntax.Tuple); ok {
+			u, v := p.int(t.Elts[0]), p.int(t.Elts[1])
+			names := s.Targets[0].(*syntax.Tuple).Elts
+			p.vars[names[0].(*syntax.Name).Text] = u
+			p.vars[names[1].(*syntax.Name).Text] = v
+			return nil
+		}
+		v := p.int(s.Value)
 		switch t := s.Targets[0].(type) {
 		case *syntax.Name:
 			p.vars[t.Text] = v
@@ -338,6 +359,8 @@ func (p *python) expr(x syntax.Expr) any {
 	case *syntax.Name:
 		return p.vars[x.Text]
 	case *syntax.Int:
+		return x.Value
+	case *syntax.Bool:
 		return x.Value
 	case *syntax.Index:
 		return p.y[p.int(x.Items[0])]

@@ -87,6 +87,7 @@ func (f *fn) exprStmt(s *syntax.ExprStmt) {
 	case *syntax.Call:
 		before := f.mark()
 		v := f.call(x)
+		f.gaveUp = f.gaveUp || isBad(v)
 		if y := f.yielded; y != nil && y.at == x.At {
 			if len(y.vals) > 0 {
 				f.yielded.names = nil
@@ -290,6 +291,7 @@ func (f *fn) bind(target syntax.Expr, v value, at source.Span) {
 }
 
 func (f *fn) bindName(t *syntax.Name, v value) {
+	f.gaveUp = f.gaveUp || isBad(v)
 	if x, ok := v.(*ir.Value); ok && f.f != nil {
 		if x.Name == "" && x.Const == nil && t.Text != "_" {
 			x.Name = t.Text
