@@ -51,6 +51,8 @@ func (f *fn) expr(x syntax.Expr) value {
 		f.errorf(diag.NotInLanguage, x.At, "a dictionary is not in the kernel language").Help("use separate names")
 	case *syntax.Ellipsis:
 		f.errorf(diag.NotInLanguage, x.At, "... is not a value here")
+	case *syntax.Slice:
+		f.errorf(diag.NotInLanguage, x.At, "a slice stands in the subscript of a tensor")
 	case *syntax.BadExpr:
 		if f.unit.lenient {
 			f.errorf(diag.NotInLanguage, x.At, "%s is not in the kernel language", x.What)
