@@ -20,7 +20,7 @@ func init() { commands = append(commands, newCompile()) }
 func newCompile() *cobra.Command {
 	var o run.BuildOptions
 	var defines, sets []string
-	var dir, target string
+	var dir, target, arch string
 	c := &cobra.Command{
 		Use:   "compile FILE",
 		Short: "Compile a program into a folder that runs without a compiler",
@@ -32,8 +32,8 @@ object (so) instead.`,
 		Example: "  ptoc compile allreduce.pl -o allreduce.bundle\n  ptoc compile gemm.pl --emit cpp",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if target != "cpu" {
-				return usagef("--target must be cpu, got %q", target)
+			if target != "cpu" && target != "cuda" {
+				return usagef("--target must be cpu or cuda, got %q", target)
 			}
 			var err error
 			if o.Check.Defines, err = pairs("-D", defines); err != nil {
@@ -47,7 +47,13 @@ object (so) instead.`,
 				if dir != "" {
 					return usagef("--emit prints: redirect it to a file instead of using -o")
 				}
+				if target == "cuda" {
+					return emitGPU(cmd, o, arch)
+				}
 				return emit(cmd, o)
+			}
+			if target == "cuda" {
+				return usagef("--target cuda needs --emit ir, llvm or ptx")
 			}
 			if dir == "" {
 				dir = strings.TrimSuffix(filepath.Base(o.File), filepath.Ext(o.File)) + ".bundle"
@@ -57,8 +63,9 @@ object (so) instead.`,
 	}
 	f := c.Flags()
 	f.StringVarP(&dir, "output", "o", "", "`folder` of the bundle (default: the file's name with .bundle)")
-	f.StringVar(&o.Emit, "emit", "", "print ir, cpp or so instead of writing a bundle")
-	f.StringVar(&target, "target", "cpu", "what to compile for: cpu")
+	f.StringVar(&o.Emit, "emit", "", "print ir, cpp or so (for a GPU: ir, llvm or ptx) instead of writing a bundle")
+	f.StringVar(&target, "target", "cpu", "what to compile for: cpu or cuda")
+	f.StringVar(&arch, "arch", "sm_80", "the GPU `architecture`, for --target cuda")
 	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
 	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
 	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
@@ -88,6 +95,20 @@ func emit(cmd *cobra.Command, o run.BuildOptions) error {
 			_, err = out.Write(object)
 		}
 	}
+	return err
+}
+
+// emitGPU prints one stage of the compilation for a GPU.
+func emitGPU(cmd *cobra.Command, o run.BuildOptions, arch string) error {
+	if !slices.Contains(run.GPUEmits, o.Emit) {
+		return usagef("--emit must be ir, llvm or ptx for a GPU, got %q", o.Emit)
+	}
+	text, warnings, err := run.BuildGPU(o, arch)
+	if err != nil {
+		return err
+	}
+	printWarnings(cmd.ErrOrStderr(), warnings)
+	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }
 

@@ -71,7 +71,7 @@ func (e *fn) rectangle(m *memory, offs []val, dims []ir.Dim) *memory {
 
 // peer checks that a peer is a rank of m's domain.
 func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) val {
-	p, n := e.scalarAs(v, ir.INDEX), e.domainField(m.dom, "NRanks")
+	p, n := e.scalarAs(v, ir.INDEX), m.dom.nranks
 	e.check(op, e.icmp(enum.IPredUGE, p, n), abi.BadPeer, p, n)
 	return p
 }
@@ -79,10 +79,8 @@ func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) val {
 // remote is m on a peer: windows stand at the same distance from each rank's base.
 func (e *fn) remote(m *memory, peer val) *memory {
 	r := *m
-	far := e.windowOf(m.dom, peer)
-	near := e.windowOf(m.dom, e.rankOf(m.dom))
-	distance := e.sub(e.b.NewPtrToInt(m.ptr, types.I64), e.b.NewPtrToInt(near, types.I64))
-	r.ptr = e.offset(far, distance)
+	distance := e.sub(e.b.NewPtrToInt(m.ptr, types.I64), e.b.NewPtrToInt(m.dom.own, types.I64))
+	r.ptr = e.offset(e.windowOf(m.dom, peer), distance)
 	return &r
 }
 

@@ -79,9 +79,9 @@ func (e *fn) smallOp(op *ir.Op) {
 	case ir.GetCommCtx:
 		e.mems[op.Result()] = &memory{dom: e.data(op.Val("target")).dom}
 	case ir.Rank:
-		e.vals[op.Result()] = e.rankOf(e.data(op.Val("ctx")).dom)
+		e.vals[op.Result()] = e.data(op.Val("ctx")).dom.rank
 	case ir.NRanks:
-		e.vals[op.Result()] = e.domainField(e.data(op.Val("ctx")).dom, "NRanks")
+		e.vals[op.Result()] = e.data(op.Val("ctx")).dom.nranks
 	case ir.BlockIdx, ir.BlockNum:
 		e.blockOf(op)
 	case ir.ArrayCreate, ir.ArrayGet, ir.ArraySet:

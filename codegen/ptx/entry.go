@@ -91,8 +91,8 @@ func (e *fn) unpack(args val) {
 		case *ir.Tensor:
 			m := &memory{dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, root: p}
 			if t.Window {
-				m.dom = e.b.NewIntToPtr(next(), bytesIn(global))
-				m.ptr = e.offset(e.windowOf(m.dom, e.rankOf(m.dom)), next())
+				m.dom = e.domain(next())
+				m.ptr = e.offset(m.dom.own, next())
 			} else {
 				m.ptr = e.b.NewIntToPtr(next(), bytesIn(global))
 			}
@@ -151,14 +151,22 @@ func (g *gen) need(f *ir.Func) ir.Dim {
 	return own.Add(most)
 }
 
-// windowOf is the segment of a rank in this device's address space.
-func (e *fn) windowOf(dom, rank val) val {
-	table := e.pointerAt(dom, abi.Offset[abi.Domain]("Base"))
-	return e.pointerAt(e.offset(table, e.mul(rank, i64(8))), 0)
+// domain is what a kernel uses of an abi.Domain, read once.
+type domain struct {
+	rank, nranks, id val // i64, i64, i32
+	table            val // of every rank's segment, in this device's addresses
+	own              val // this rank's segment
 }
 
-func (e *fn) rankOf(dom val) val { return e.domainField(dom, "Rank") }
+func (e *fn) domain(addr val) *domain {
+	p := e.b.NewIntToPtr(addr, bytesIn(global))
+	field := func(name string) val { return e.load(types.I32, e.offset(p, i64(abi.Offset[abi.Domain](name))), 4) }
+	d := &domain{rank: e.b.NewSExt(field("Rank"), types.I64), nranks: e.b.NewSExt(field("NRanks"), types.I64), id: field("ID"),
+		table: e.pointerAt(p, abi.Offset[abi.Domain]("Base"))}
+	d.own = e.windowOf(d, d.rank)
+	return d
+}
 
-func (e *fn) domainField(dom val, field string) val {
-	return e.b.NewSExt(e.load(types.I32, e.offset(dom, i64(abi.Offset[abi.Domain](field))), 4), types.I64)
+func (e *fn) windowOf(d *domain, rank val) val {
+	return e.pointerAt(e.offset(d.table, e.mul(rank, i64(8))), 0)
 }

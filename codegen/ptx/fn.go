@@ -24,8 +24,8 @@ type fn struct {
 
 // memory is a tensor, window, view or tile.
 type memory struct {
-	ptr     val // first element, as bytes
-	dom     val // windows: the domain
+	ptr     val     // first element, as bytes
+	dom     *domain // windows
 	strides []ir.Dim
 	dims    []ir.Dim
 	dt      ir.DType

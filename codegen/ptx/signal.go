@@ -54,11 +54,9 @@ func (e *fn) wait(op *ir.Op) {
 	look, out := e.label("look"), e.label("seen")
 	from.NewCondBr(e.isZero(e.tid), look, out)
 	e.at(look)
-	base := e.b.NewPtrToInt(e.windowOf(m.dom, e.rankOf(m.dom)), types.I64)
-	where := e.sub(e.b.NewPtrToInt(c, types.I64), base)
-	dom := e.load(types.I32, e.offset(m.dom, i64(abi.Offset[abi.Domain]("ID"))), 4)
+	where := e.sub(e.b.NewPtrToInt(c, types.I64), e.b.NewPtrToInt(m.dom.own, types.I64))
 	status := e.b.NewCall(f, c, want, cmp, i32(int64(site)), e.pointerAt(field("Abort"), 0),
-		e.pointerAt(field("Self"), 0), e.load(types.I64, field("Patience"), 8), dom, where)
+		e.pointerAt(field("Self"), 0), e.load(types.I64, field("Patience"), 8), m.dom.id, where)
 	e.when("gave_up", e.notZero(status), func() { e.recordStatus(op, status) })
 	end := e.b
 	end.NewBr(out)

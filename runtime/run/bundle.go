@@ -25,8 +25,11 @@ type BuildOptions struct {
 	Emit string
 }
 
-// Emits are the values of BuildOptions.Emit.
-var Emits = []string{"ir", "cpp", "so"}
+// Emits are the values of BuildOptions.Emit, for the CPU; GPUEmits those of BuildGPU.
+var (
+	Emits    = []string{"ir", "cpp", "so"}
+	GPUEmits = []string{"ir", "llvm", "ptx"}
+)
 
 // Build compiles a program for a bundle, as far as o.Emit needs it. Warnings may be there without an
 // error.
