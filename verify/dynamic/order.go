@@ -14,7 +14,7 @@ import "slices"
 func before(a, b *event) bool {
 	if a.rank == b.rank {
 		if a.put && b.kind >= read {
-			return a.done <= b.pos
+			return a.landed <= b.pos
 		}
 		return a.pos < b.pos
 	}

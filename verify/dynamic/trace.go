@@ -39,7 +39,8 @@ type event struct {
 
 	mem    *sim.Alloc
 	ranges []sim.Range
-	put    bool // in flight until the next release
+	put    bool // a put: later accesses of its rank are ordered behind it only from landed on
+	landed int
 	// done is the position of what releases the access: its own, for accesses to local memory; the
 	// next notify of the same kernel, for writes to peers; never, if there is none.
 	done int
@@ -129,9 +130,6 @@ func (t *trace) kernel(r int, f *ir.Func, ends bool) {
 		return
 	}
 	// What is still in flight is released by no notify of this kernel.
-	for _, w := range s.flying {
-		w.done = never
-	}
 	s.flying, s.path = nil, nil
 	clear(s.open)
 	t.add(r, event{kind: end})
@@ -163,7 +161,7 @@ func (t *trace) access(k kind, a *sim.Access) *event {
 		s.open[key] = e
 	}
 	if remote {
-		e.done = never - 1 // until a release is known
+		e.done, e.landed = never, never // until a release is known
 		s.flying = append(s.flying, e)
 	}
 	return e
@@ -184,8 +182,18 @@ func (t *trace) released(r, at int) {
 	s := &t.state[r]
 	for _, w := range s.flying {
 		w.done = at
+		w.landed = min(w.landed, at)
 	}
 	s.flying = s.flying[:0]
+	clear(s.open)
+}
+
+// fenced orders the rank's own later accesses behind what is in flight; peers do not know of it.
+func (t *trace) fenced(r int) {
+	s := &t.state[r]
+	for _, w := range s.flying {
+		w.landed = min(w.landed, len(t.ranks[r]))
+	}
 	clear(s.open)
 }
 

@@ -1,0 +1,4 @@
+package main
+
+// The layers of ptoc verify that run the program.
+import _ "ptoc/verify/dynamic"

@@ -1,0 +1,256 @@
+package dynamic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ptoc/ir"
+	"ptoc/runtime/controller"
+	"ptoc/runtime/failure"
+	"ptoc/runtime/interp"
+	"ptoc/runtime/sim"
+	"ptoc/runtime/tensor"
+	"ptoc/verify"
+)
+
+// Inputs say what a program is given where that matters: NAME=SPEC, as for ptoc run.
+type Inputs []string
+
+// plan is how a run goes: the same plan gives the same run.
+type plan struct {
+	policy Policy
+	seed   uint64
+	sched  sim.Scheduler
+	point  func(device int, op *ir.Op, mem *sim.Alloc) bool
+	held   func(sim.Cell) bool
+	stuck  func(m *memory) bool // instead of memory.stuck
+}
+
+// outcome is what a run showed.
+type outcome struct {
+	t         *trace
+	m         *memory
+	err       error // not a fault of signalling: a fault of the program, or the step limit
+	fail      *failure.Failure
+	unwritten []unwritten
+	prog      *controller.Program
+	calls     []map[string]*controller.Tensor // the arguments of each repeat
+}
+
+// backend keeps windows between the repeats of the host program, and tells the trace where the host
+// waits for the ranks.
+type backend struct {
+	controller.Backend
+	t       *trace
+	m       *memory
+	windows []int64 // offsets of the windows allocated so far
+	next    int
+	heap    int // allocations of the host so far
+	outs    map[string]bool
+}
+
+func (b *backend) ResetWindows() {}
+
+func (b *backend) AllocWindow(name string, bytes int64) (int64, error) {
+	if b.next < len(b.windows) {
+		b.next++
+		return b.windows[b.next-1], nil
+	}
+	off, err := b.Backend.AllocWindow(name, bytes)
+	b.windows = append(b.windows, off)
+	b.next++
+	return off, err
+}
+
+func (b *backend) Alloc(name string, bytes int64) (controller.Buffer, error) {
+	if b.outs[name] {
+		b.m.undefined[b.heap] = newBits(int(bytes))
+	}
+	b.heap++
+	return b.Backend.Alloc(name, bytes)
+}
+
+// Free keeps memory: ranks may be behind the host.
+func (b *backend) Free(controller.Buffer) {}
+
+func (b *backend) Wait(ctx context.Context) error {
+	err := b.Backend.Wait(ctx)
+	if err == nil {
+		b.t.gathered()
+	}
+	return err
+}
+
+// stepLimit ends programs that loop for ever.
+const stepLimit = 5_000_000
+
+// execute runs a program as planned, s.Repeats times on the same windows with other inputs each time.
+func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *outcome {
+	t := newTrace(s.Ranks)
+	mem := newMemory(t, pl.policy, pl.seed)
+	mem.held = pl.held
+	o := &outcome{t: t, m: mem}
+	mem.fault = func(f unwritten) { o.unwritten = append(o.unwritten, f) }
+	ghosts := 0
+	hooks := sim.Hooks{Kernel: t.kernel, Call: t.called}
+	hooks.Point = func(device int, op *ir.Op, a *sim.Alloc) bool {
+		if t.full {
+			interp.Stop(errTooLong)
+		}
+		if t.ghosts {
+			if ghosts++; ghosts > 100_000 {
+				interp.Stop(errGhosts)
+			}
+			return false
+		}
+		return pl.point == nil || pl.point(device, op, a)
+	}
+	hooks.Stuck = func(bs []sim.Blocked) sim.Resume {
+		if t.ghosts {
+			return sim.Fail
+		}
+		retry := mem.stuck
+		if pl.stuck != nil {
+			retry = func() bool { return pl.stuck(mem) }
+		}
+		if retry() {
+			return sim.Retry
+		}
+		t.blocked(bs)
+		t.ghosts = true
+		return sim.Ignore
+	}
+	inner, err := controller.NewSim(sim.Config{Ranks: s.Ranks, Scheduler: pl.sched, Memory: mem, StepLimit: stepLimit, Hooks: hooks})
+	if err != nil {
+		o.err = err
+		return o
+	}
+	o.err = o.run(m, m.Func(entry), &backend{Backend: inner, t: t, m: mem, outs: map[string]bool{}}, s, in)
+	o.judge()
+	return o
+}
+
+var (
+	errTooLong = errors.New("the run is longer than the dynamic layers follow")
+	errGhosts  = errors.New("after a deadlock")
+)
+
+// run submits the host program as often as s says and lets the ranks run.
+func (o *outcome) run(m *ir.Module, entry *ir.Func, b *backend, s verify.Scope, in Inputs) error {
+	prog, err := controller.Prepare(m, entry, b, s.Syms)
+	if err != nil {
+		return err
+	}
+	o.prog = prog
+	for i, p := range entry.Params() {
+		b.outs[p.Name] = entry.Dirs[i] == ir.Out
+	}
+	for k := range max(s.Repeats, 1) {
+		args, byName, err := arguments(prog, entry, s, in, k)
+		if err != nil {
+			return err
+		}
+		o.calls = append(o.calls, byName)
+		b.next = 0
+		if err := prog.Submit(context.Background(), args); err != nil {
+			return err
+		}
+	}
+	return b.Wait(context.Background())
+}
+
+// judge separates hangs from other failures.
+func (o *outcome) judge() {
+	o.t.settle()
+	var f *failure.Failure
+	if len(o.t.stuck) > 0 {
+		o.err = nil // what comes after a deadlock does not count
+		return
+	}
+	if errors.As(o.err, &f) && f.Cause == failure.Fault {
+		o.fail = f
+	}
+}
+
+// arguments makes the inputs of the k-th repeat: other numbers each time, unless they are given.
+func arguments(prog *controller.Program, entry *ir.Func, s verify.Scope, in Inputs, k int) ([]any, map[string]*controller.Tensor, error) {
+	specs := map[string]tensor.Spec{}
+	for _, text := range in {
+		sp, err := tensor.ParseSpec(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		specs[sp.Name] = sp
+	}
+	var args []any
+	byName := map[string]*controller.Tensor{}
+	for i, p := range entry.Params() {
+		ten, ok := p.Type.(*ir.Tensor)
+		if !ok {
+			sp := specs[p.Name]
+			args = append(args, interp.Value{I: int64(sp.Value), F: sp.Value})
+			continue
+		}
+		shape := make([]int64, len(ten.Dims))
+		for d, dim := range ten.Dims {
+			n, err := dim.Eval(func(a ir.Atom) (int64, bool) { v, ok := s.Syms[a.Sym]; return v, ok })
+			if err != nil {
+				return nil, nil, err
+			}
+			shape[d] = n
+		}
+		x, err := prog.NewTensor(p.Name, ten.DType, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		byName[p.Name] = x
+		args = append(args, x)
+		if entry.Dirs[i] == ir.Out {
+			continue
+		}
+		if err := fill(x, p.Name, specs, uint64(k)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return args, byName, nil
+}
+
+// fill takes what the user gives, else small whole numbers: their sums are exact in any order.
+func fill(x *controller.Tensor, name string, specs map[string]tensor.Spec, k uint64) error {
+	sp, given := specs[name]
+	switch {
+	case given && sp.Kind == tensor.File:
+		v, err := sp.Load()
+		if err != nil {
+			return err
+		}
+		fit, err := tensor.Fit(name, v, x.DType, x.Shape)
+		if err == nil {
+			copy(x.Data, fit.Data)
+		}
+		return err
+	case given:
+		sp.Seed += k
+		return sp.Fill(x.Tensor)
+	case x.DType.IsFloat():
+		x.FillInts(name, k, -4, 4)
+	default:
+		x.FillDefault(name, k)
+	}
+	return nil
+}
+
+// text names an error that is no fault of signalling.
+func (o *outcome) text() string {
+	var f *failure.Failure
+	if errors.As(o.err, &f) && f.Cause == failure.Timeout {
+		return "a rank runs on for ever, or for longer than the dynamic layers follow"
+	}
+	if o.prog != nil {
+		if d := o.prog.Report(o.err); d != nil {
+			return fmt.Sprintf("%s (%s)", d.Message, d.At)
+		}
+	}
+	return o.err.Error()
+}

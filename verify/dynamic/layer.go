@@ -1,0 +1,232 @@
+// Package dynamic is the layers of ptoc verify that run the program: on the simulator, with ranks that
+// see each other's writes and signals as late as the memory model allows.
+//
+// "memory" runs it under several policies, and looks in each run for races by an exact
+// happens-before relation, for deadlocks, and for reads of memory that nobody wrote. "schedules" looks
+// at all schedules that differ in an observable way.
+package dynamic
+
+import (
+	"fmt"
+
+	"ptoc/ir"
+	"ptoc/lang/diag"
+	"ptoc/runtime/sim"
+	"ptoc/verify"
+)
+
+func init() { Register(nil) }
+
+// Register makes the layers known to package verify; in says what programs are given.
+func Register(in Inputs) {
+	verify.Register(memoryLayer{in})
+	verify.Register(scheduleLayer{in})
+}
+
+type memoryLayer struct{ in Inputs }
+
+func (memoryLayer) Name() string { return "memory" }
+
+// seeds of the runs whose delays and schedules are random.
+const seeds = 3
+
+// policies are the runs of the memory layer.
+func policies() []token {
+	ks := []token{{policy: Eager}, {policy: OnWait}, {policy: Adversarial}}
+	for s := range seeds {
+		ks = append(ks, token{policy: Random, seed: uint64(s + 1)})
+	}
+	return ks
+}
+
+func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
+	var found []verify.Finding
+	var first *outcome
+	var policies_ []string
+	for _, k := range policies() {
+		o, fs := runOnce(p, s, l.in, k, "memory")
+		if o.err != nil && o.fail == nil {
+			return verify.Verdict{Reason: o.text()}
+		}
+		found = merge(found, fs)
+		if first == nil {
+			first = o
+		}
+		if len(policies_) == 0 || policies_[len(policies_)-1] != k.policy.String() {
+			policies_ = append(policies_, k.policy.String())
+		}
+	}
+	v := verify.Verdict{Findings: found}
+	switch {
+	case hasErrors(found):
+		v.Status = verify.Counterexample
+		return v
+	default:
+		v.Findings = append(v.Findings, wrong(p, s, first, "memory")...)
+	}
+	why := scheduleDependent(first.t)
+	switch {
+	case hasErrors(v.Findings):
+		v.Status = verify.Counterexample
+	case why != "" && !explored(p, s, l.in).complete:
+		v.Reason = "what happens depends on the schedule (" + why + "), of which only some were run"
+	default:
+		v.Status = verify.Proved
+		v.Reason = fmt.Sprintf("%s: %s", plural(len(policies()), "run"), list(policies_))
+		if dataDependent(p.Lowered) {
+			v.Reason += "; with the given inputs"
+		}
+	}
+	return v
+}
+
+// runOnce runs a program as a token says and reports what it shows.
+func runOnce(p *verify.Program, s verify.Scope, in Inputs, k token, layer string) (*outcome, []verify.Finding) {
+	k.syms, k.repeats = s.Syms, max(s.Repeats, 1)
+	o := execute(p.Lowered, p.Entry, s, in, k.plan())
+	r := &report{o: o, module: p.Lowered, scope: s, layer: layer, replay: k.String()}
+	r.all()
+	return o, r.findings
+}
+
+// plan is how the run of a token goes.
+func (k token) plan() plan {
+	pl := plan{policy: k.policy, seed: k.seed}
+	switch k.policy {
+	case OnWait:
+		pl.sched = &sim.Greedy{}
+	case Random:
+		pl.sched = sim.NewRandom(k.seed)
+	case Adversarial:
+		pl.sched = &backwards{}
+	default:
+		pl.sched = sim.RoundRobin{}
+	}
+	return pl
+}
+
+// backwards lets the last rank run for as long as it can, then the one before it: the opposite of the
+// order in which programs are written.
+type backwards struct{ turns int }
+
+func (b *backwards) Pick(runnable []int, current int) int {
+	if b.turns++; b.turns > 1000 {
+		b.turns = 0
+		return sim.RoundRobin{}.Pick(runnable, current)
+	}
+	return runnable[len(runnable)-1]
+}
+
+// merge adds findings that are not there yet.
+func merge(all, more []verify.Finding) []verify.Finding {
+	for _, f := range more {
+		old := false
+		for _, g := range all {
+			old = old || g.Code == f.Code && g.At == f.At
+		}
+		if !old {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// scheduleDependent says why other schedules may do other things than this one; "" if none does. Control
+// flow and operands are functions of the inputs and of what is read; where nothing races, that is the same
+// in every schedule, but for the cells that are read as values, and waits for one value only.
+func scheduleDependent(t *trace) string {
+	for _, c := range sortedCells(t.cells) {
+		name := elementName(c.Mem, c.Off)
+		ns := t.cells[c]
+		if e := t.cellRead(c); e != nil {
+			return fmt.Sprintf("the cell %s is read as a value at %s", name, e.op.Span)
+		}
+		for _, w := range t.waits[c] {
+			if w.eq && !t.isSet[c] && t.mayPass(w) {
+				return fmt.Sprintf("%s may pass the value that the wait at %s needs", name, w.op.Span)
+			}
+		}
+		for _, n := range ns {
+			if n.value < 0 && !n.set && n.rank != c.Mem.Device {
+				return fmt.Sprintf("rank %d takes credits from %s of rank %d at %s", n.rank, name, c.Mem.Device, n.op.Span)
+			}
+			if n.set && t.levelsDiffer(c) {
+				return fmt.Sprintf("%s is set while it may be waited for", name)
+			}
+		}
+	}
+	return ""
+}
+
+// cellRead is an access that reads a cell while a notify of it may be under way.
+func (t *trace) cellRead(c cellKey) *event {
+	for _, rk := range t.ranks {
+		for _, e := range rk {
+			if e.mem != c.Mem || e.kind == write || e.ghost || !overlap(e.ranges, []sim.Range{{Off: c.Off, Len: 4}}) {
+				continue
+			}
+			for _, n := range t.cells[c] {
+				if n.rank != e.rank && !before(n, e) && !before(e, n) {
+					return e
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// mayPass reports whether a wait for one value may find more.
+func (t *trace) mayPass(w *event) bool {
+	total := int64(0)
+	for _, n := range t.cells[w.cell] {
+		if before(w, n) {
+			continue
+		}
+		if n.value > 0 || before(n, w) {
+			total += int64(n.value)
+		}
+	}
+	return total > int64(w.value)
+}
+
+// levelsDiffer reports whether a wait of a cell that is set may find a value that does not satisfy it
+// after one that did.
+func (t *trace) levelsDiffer(c cellKey) bool {
+	for _, w := range t.waits[c] {
+		value, ok := int64(0), accepts(w, 0)
+		for _, n := range t.cells[c] {
+			if before(w, n) {
+				break
+			}
+			if n.set {
+				value = int64(n.value)
+			} else {
+				value += int64(n.value)
+			}
+			must := before(n, w)
+			if ok && !must && !accepts(w, value) {
+				return true
+			}
+			ok = accepts(w, value)
+		}
+	}
+	return false
+}
+
+// dataDependent reports whether a kernel's control flow or addresses depend on what it reads.
+func dataDependent(m *ir.Module) bool {
+	found := false
+	for _, f := range m.Funcs {
+		if f.Kind != ir.InCore && f.Kind != ir.Chip {
+			continue
+		}
+		f.Body.Walk(func(op *ir.Op) {
+			if op.Kind == ir.Read && ir.DTypeOf(op.Result().Type).IsInt() {
+				found = true
+			}
+		})
+	}
+	return found
+}
+
+var _ = diag.Error
