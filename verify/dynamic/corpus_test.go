@@ -115,3 +115,78 @@ func TestEveryFaultOfTheCorpusThatARunCanShowIsFoundAndNoTwinRaisesAnAlarm(t *te
 		})
 	}
 }
+
+// outcomeOf reads "y[1,0,0] = 1, ..." off a run.
+func outcomeOf(t *testing.T, o *outcome, state string) bool {
+	for _, part := range strings.Split(state, ",  ") {
+		for _, m := range condition.FindAllStringSubmatch(part, -1) {
+			x := o.calls[0][m[1]]
+			if x == nil {
+				t.Fatalf("no output %s", m[1])
+			}
+			at := int64(0)
+			for d, s := range strings.Split(m[2], ",") {
+				k, _ := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+				at = at*x.Shape[d] + k
+			}
+			want, _ := strconv.ParseInt(m[3], 10, 64)
+			if x.Ints()[at] != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var condition = regexp.MustCompile(`(\w+)\[([\d, ]+)\] = (-?\d+)`)
+
+func TestLitmusProgramsHaveTheOutcomesThatTheyStateAndNoOthers(t *testing.T) {
+	for _, name := range corpus(t, "tests/litmus/*.pl") {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".pl"), func(t *testing.T) {
+			u, h := open(t, name)
+			n, _ := ranksOf(t, h)
+			p, err := u.Program(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := p.Scope(n, 1, u.Syms)
+			seen := map[string]int{}
+			ks := policies()
+			for seed := uint64(10); seed < 400; seed++ {
+				ks = append(ks, token{policy: Random, seed: seed})
+			}
+			for _, k := range ks {
+				o, _ := runOnce(p, s, nil, k, "memory")
+				if o.err != nil {
+					t.Fatal(o.text())
+				}
+				for _, bad := range h["forbidden"] {
+					if outcomeOf(t, o, bad) {
+						t.Fatalf("%s, seed %d: forbidden: %s", k.policy, k.seed, bad)
+					}
+				}
+				for _, ok := range h["allowed"] {
+					if outcomeOf(t, o, ok) {
+						seen[ok]++
+					}
+				}
+			}
+			for _, ok := range h["allowed"] {
+				if seen[ok] == 0 {
+					t.Errorf("never seen, but allowed: %s", ok)
+				}
+			}
+			r := check(t, u, n, 1, layers)
+			got := r.Status().String()
+			for _, f := range r.Findings() {
+				if f.Severity == diag.Error {
+					got = f.Code.String()
+					break
+				}
+			}
+			if want := h["verify"][0]; got != want && want != "not checked" {
+				t.Errorf("%s, want %s%s", got, want, reasons(r))
+			}
+		})
+	}
+}

@@ -35,7 +35,14 @@ type outcome struct {
 	fail      *failure.Failure
 	unwritten []unwritten
 	prog      *controller.Program
-	calls     []map[string]*controller.Tensor // the arguments of each repeat
+	calls     []map[string]*argument // of each repeat
+	before    []map[string]*tensor.Tensor
+}
+
+// argument is a tensor, or a scalar.
+type argument struct {
+	*controller.Tensor
+	scalar interp.Value
 }
 
 // backend keeps windows between the repeats of the host program, and tells the trace where the host
@@ -147,11 +154,10 @@ func (o *outcome) run(m *ir.Module, entry *ir.Func, b *backend, s verify.Scope, 
 		b.outs[p.Name] = entry.Dirs[i] == ir.Out
 	}
 	for k := range max(s.Repeats, 1) {
-		args, byName, err := arguments(prog, entry, s, in, k)
+		args, err := o.arguments(entry, s, in, k)
 		if err != nil {
 			return err
 		}
-		o.calls = append(o.calls, byName)
 		b.next = 0
 		if err := prog.Submit(context.Background(), args); err != nil {
 			return err
@@ -174,46 +180,55 @@ func (o *outcome) judge() {
 }
 
 // arguments makes the inputs of the k-th repeat: other numbers each time, unless they are given.
-func arguments(prog *controller.Program, entry *ir.Func, s verify.Scope, in Inputs, k int) ([]any, map[string]*controller.Tensor, error) {
+func (o *outcome) arguments(entry *ir.Func, s verify.Scope, in Inputs, k int) ([]any, error) {
 	specs := map[string]tensor.Spec{}
 	for _, text := range in {
 		sp, err := tensor.ParseSpec(text)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		specs[sp.Name] = sp
 	}
 	var args []any
-	byName := map[string]*controller.Tensor{}
+	byName, before := map[string]*argument{}, map[string]*tensor.Tensor{}
 	for i, p := range entry.Params() {
 		ten, ok := p.Type.(*ir.Tensor)
 		if !ok {
-			sp := specs[p.Name]
-			args = append(args, interp.Value{I: int64(sp.Value), F: sp.Value})
+			v := interp.Value{I: int64(specs[p.Name].Value), F: specs[p.Name].Value}
+			byName[p.Name] = &argument{scalar: v}
+			args = append(args, v)
 			continue
 		}
-		shape := make([]int64, len(ten.Dims))
-		for d, dim := range ten.Dims {
-			n, err := dim.Eval(func(a ir.Atom) (int64, bool) { v, ok := s.Syms[a.Sym]; return v, ok })
-			if err != nil {
-				return nil, nil, err
-			}
-			shape[d] = n
-		}
-		x, err := prog.NewTensor(p.Name, ten.DType, shape)
+		x, err := o.tensor(p.Name, ten, s)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		byName[p.Name] = x
+		byName[p.Name] = &argument{Tensor: x}
 		args = append(args, x)
 		if entry.Dirs[i] == ir.Out {
 			continue
 		}
 		if err := fill(x, p.Name, specs, uint64(k)); err != nil {
-			return nil, nil, err
+			return nil, err
+		}
+		if entry.Dirs[i] == ir.InOut {
+			before[p.Name] = x.Clone()
 		}
 	}
-	return args, byName, nil
+	o.calls, o.before = append(o.calls, byName), append(o.before, before)
+	return args, nil
+}
+
+func (o *outcome) tensor(name string, t *ir.Tensor, s verify.Scope) (*controller.Tensor, error) {
+	shape := make([]int64, len(t.Dims))
+	for d, dim := range t.Dims {
+		n, err := dim.Eval(func(a ir.Atom) (int64, bool) { v, ok := s.Syms[a.Sym]; return v, ok })
+		if err != nil {
+			return nil, err
+		}
+		shape[d] = n
+	}
+	return o.prog.NewTensor(name, t.DType, shape)
 }
 
 // fill takes what the user gives, else small whole numbers: their sums are exact in any order.

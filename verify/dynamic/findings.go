@@ -41,6 +41,7 @@ func (r *report) all() {
 		return
 	}
 	r.cells()
+	r.stored()
 	for _, w := range r.o.t.stuck {
 		r.hang(w)
 	}
@@ -192,6 +193,51 @@ func (r *report) unorderedSet(a, b *event) {
 	r.find(diag.SetAndAdd, set.op, set.path, "rank %d sets %s of rank %d, to which rank %d may be adding at the same time", set.rank, name, set.cell.Mem.Device, other.rank).
 		Note(other.op.Span, "rank %d adds here%s", other.rank, r.when(other)).
 		Help("take back what was added with an atomic add of the negative value: it cannot lose a credit")
+}
+
+// stored reports ordinary writes to the bytes of a cell.
+func (r *report) stored() {
+	byMem := map[*sim.Alloc][]cellKey{}
+	for _, cs := range []map[cellKey][]*event{r.o.t.cells, r.o.t.waits} {
+		for _, c := range sortedCells(cs) {
+			byMem[c.Mem] = append(byMem[c.Mem], c)
+		}
+	}
+	for _, rk := range r.o.t.ranks {
+		for _, e := range rk {
+			if e.kind != write && e.kind != update || e.ghost {
+				continue
+			}
+			for _, c := range byMem[e.mem] {
+				if overlap(e.ranges, []sim.Range{{Off: c.Off, Len: 4}}) {
+					r.storedTo(e, c)
+					break
+				}
+			}
+		}
+	}
+}
+
+func (r *report) storedTo(e *event, c cellKey) {
+	users := append(slices.Clone(r.o.t.cells[c]), r.o.t.waits[c]...)
+	code, help := diag.CellAsData, "windows are zero when they are allocated; change a cell with pld.notify"
+	if r.otherView(e) {
+		code, help = diag.DataAndSignal, "allocate a second buffer for the signals"
+	}
+	r.find(code, e.op, e.path, "rank %d stores to %s, a signal cell", e.rank, elementName(c.Mem, c.Off)).
+		Note(users[0].op.Span, "the cell is used here").
+		Help("%s", help)
+}
+
+// otherView reports whether an access is to memory that it does not see as INT32: then it is the same
+// allocation under another name.
+func (r *report) otherView(e *event) bool {
+	for _, p := range []string{"tensor", "target", "dst"} {
+		if e.op.Kind.ParamIndex(p) >= 0 {
+			return ir.DTypeOf(e.op.Val(p).Type) != ir.INT32
+		}
+	}
+	return false
 }
 
 func sortedCells(m map[cellKey][]*event) []cellKey {
