@@ -45,22 +45,24 @@ func TestExamplesCompile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := Compile(out.LLVM, "sm_80")
-			if errors.Is(err, ErrNoLLVM) {
-				t.Skip(err)
-			}
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out.LLVM)
-			}
-			if _, err := ptxsim.Parse(text); err != nil {
-				t.Errorf("%v\n%s", err, text)
-			}
-			use, err := ptxas.Assemble(text, "sm_80")
-			if err != nil && !errors.Is(err, ptxas.ErrMissing) {
-				t.Errorf("%v\n%s", err, text)
-			}
-			for _, u := range use {
-				t.Logf("%+v", u)
+			for _, arch := range []string{"sm_80", "sm_90"} {
+				text, err := Compile(out.LLVM, arch)
+				if errors.Is(err, ErrNoLLVM) {
+					t.Skip(err)
+				}
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out.LLVM)
+				}
+				if _, err := ptxsim.Parse(text); err != nil {
+					t.Errorf("%v\n%s", err, text)
+				}
+				use, err := ptxas.Assemble(text, arch)
+				if err != nil && !errors.Is(err, ptxas.ErrMissing) {
+					t.Errorf("%v\n%s", err, text)
+				}
+				for _, u := range use {
+					t.Logf("%s: %+v", arch, u)
+				}
 			}
 		})
 	}

@@ -19,31 +19,37 @@ var versions = []int{19, 18, 17, 16, 15, 14}
 // ErrNoLLVM says that neither libLLVM nor llc is there.
 var ErrNoLLVM = errors.New("GPU kernels need LLVM 14 to 19: install libllvm14 (Debian), or set PTOC_LLVM to a libLLVM or an llc")
 
+// baseArch is what LLVM compiles for: we emit nothing newer, and old LLVMs know nothing newer.
+const baseArch, baseFeatures = "sm_80", "+ptx70"
+
 // Compile turns LLVM IR into PTX for arch ("sm_80").
 func Compile(text, arch string) (string, error) {
-	features := "+" + ptxVersion(arch)
 	lib, err := library()
+	var out string
 	if err == nil {
-		return lib.compile(text, arch, features)
+		out, err = lib.compile(text, baseArch, baseFeatures)
+	} else if llc, llcErr := findLLC(); llcErr == nil {
+		out, err = runLLC(llc, text, baseArch, baseFeatures)
 	}
-	llc, llcErr := findLLC()
-	if llcErr != nil {
+	if err != nil || arch == baseArch {
+		return out, err
+	}
+	version, err := ptxVersion(arch)
+	if err != nil {
 		return "", err
 	}
-	return runLLC(llc, text, arch, features)
+	out = strings.Replace(out, "\n.version 7.0\n", "\n.version "+version+"\n", 1)
+	return strings.Replace(out, "\n.target "+baseArch, "\n.target "+arch, 1), nil
 }
 
-// ptxVersion is the lowest that has our instructions and knows the architecture.
-func ptxVersion(arch string) string {
-	switch strings.TrimRight(arch, "a") {
-	case "sm_80":
-		return "ptx70"
-	case "sm_86":
-		return "ptx71"
-	case "sm_87":
-		return "ptx74"
+// ptxVersion is the lowest that knows the architecture.
+func ptxVersion(arch string) (string, error) {
+	v, ok := map[string]string{"sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8", "sm_90": "7.8", "sm_90a": "8.0",
+		"sm_100": "8.6", "sm_120": "8.7"}[arch]
+	if !ok {
+		return "", fmt.Errorf("the GPU architecture %q is not known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100 or sm_120", arch)
 	}
-	return "ptx78"
+	return v, nil
 }
 
 // llvm is libLLVM's C API.

@@ -146,7 +146,8 @@ func (e *fn) step(r *reduction, a, b val) val {
 	return e.b.NewMul(a, b)
 }
 
-// matmul gives each thread elements of the result, and accumulates in FP32 (integers: INT32).
+// matmul uses tensor cores where it can; else each thread computes elements of the result of its own. Sums
+// are FP32 (integers: INT32).
 func (e *fn) matmul(op *ir.Op) {
 	a, b := e.data(op.Val("lhs")), e.data(op.Val("rhs"))
 	out := e.declareTile(op.Result())
@@ -158,6 +159,12 @@ func (e *fn) matmul(op *ir.Op) {
 	}
 	e.touch(read, []*memory{out})
 	r := len(a.dims)
+	if p := e.onTensorCores(op, a, b, out); p != nil {
+		p.batch = e.dim(ir.Product(a.dims[:r-2]))
+		p.put = func(i, sum val) { e.put(out, i, e.addStart(sum, acc, i, true, out.dt)) }
+		e.mma(p)
+		return
+	}
 	rows, cols := e.dim(out.dims[len(out.dims)-2]), e.dim(out.dims[len(out.dims)-1])
 	batch, inner := e.dim(ir.Product(a.dims[:r-2])), e.dim(a.dims[r-1])
 	// Row and column strides: a transposed operand is read across.

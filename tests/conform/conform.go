@@ -160,6 +160,7 @@ func shapeTrials() []*Trial {
 					return b.Add(ir.MatMul).Set("lhs", ts[0]).Set("rhs", ts[1]).SetAttr("a_trans", trans).SetAttr("b_trans", trans).Value()
 				}})
 		}
+		out = append(out, wholeProducts(dt)...)
 	}
 	for _, how := range ir.CmpType.Values {
 		out = append(out, &Trial{Name: "cmp_" + how, ins: []*ir.Tensor{mat(ir.FP32, 1, 70), mat(ir.FP32, 1, 70)}, out: mat(ir.BOOL, 1, 70),
@@ -167,6 +168,34 @@ func shapeTrials() []*Trial {
 	}
 	out = append(out, &Trial{Name: "broadcast", ins: []*ir.Tensor{mat(ir.FP32, 5, 1), mat(ir.FP32, 1, 7)}, out: mat(ir.FP32, 5, 7),
 		build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) { return b.Binary(ir.Sub, ts[0], ts[1]) }})
+	return out
+}
+
+// wholeProducts are matrix products in whole blocks of what tensor cores take, in a batch.
+func wholeProducts(dt ir.DType) []*Trial {
+	var out []*Trial
+	to := ir.FP32
+	if dt == ir.INT32 {
+		to = ir.INT32
+	}
+	for how := range 4 {
+		aTrans, bTrans := how&1 != 0, how&2 != 0
+		a, b := []int64{2, 48, 32}, []int64{2, 32, 24}
+		if how == 3 {
+			b = []int64{2, 32, 64}
+		}
+		cols := b[2]
+		if aTrans {
+			a[1], a[2] = a[2], a[1]
+		}
+		if bTrans {
+			b[1], b[2] = b[2], b[1]
+		}
+		out = append(out, &Trial{Name: fmt.Sprintf("matmul_blocks_%v_%v_%s", aTrans, bTrans, dt), ins: []*ir.Tensor{mat(dt, a...), mat(dt, b...), mat(to, 2, 48, cols)},
+			out: mat(to, 2, 48, cols), within: 64, build: func(b *ir.Builder, ts []*ir.Value) (*ir.Value, error) {
+				return b.Add(ir.MatMulAcc).Set("acc", ts[2]).Set("lhs", ts[0]).Set("rhs", ts[1]).SetAttr("a_trans", aTrans).SetAttr("b_trans", bTrans).Value()
+			}})
+	}
 	return out
 }
 

@@ -1,0 +1,166 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+
+	ll "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"ptoc/ir"
+)
+
+// product is a matrix product on tensor cores: out[rows, cols] = a[rows, inner] b[inner, cols], each warp
+// 16 rows and up to 32 columns at a time, 16 of inner a step.
+type product struct {
+	a, b             *memory
+	aTrans, bTrans   bool
+	rows, cols, deep int64
+	batch            val
+	blocks           int64 // of 8 columns
+	put              func(i, sum val)
+}
+
+// onTensorCores reports whether the product can be one of mma.sync's: FP16 or BF16 in shared memory, in
+// whole blocks.
+func (e *fn) onTensorCores(op *ir.Op, a, b, out *memory) *product {
+	r := len(a.dims)
+	p := &product{a: a, b: b, aTrans: op.Bool("a_trans"), bTrans: op.Bool("b_trans")}
+	inner := a.dims[r-1]
+	if p.aTrans {
+		inner = a.dims[r-2]
+	}
+	var ok1, ok2, ok3 bool
+	p.rows, ok1 = out.dims[len(out.dims)-2].Const()
+	p.cols, ok2 = out.dims[len(out.dims)-1].Const()
+	p.deep, ok3 = inner.Const()
+	whole := ok1 && ok2 && ok3 && p.rows%16 == 0 && p.cols%8 == 0 && p.deep%16 == 0 && p.rows > 0 && p.cols > 0 && p.deep > 0
+	if !whole || a.dt != b.dt || a.dt != ir.FP16 && a.dt != ir.BF16 || e.space != shared {
+		return nil
+	}
+	p.blocks = 1
+	for p.blocks < 4 && p.cols%(16*p.blocks) == 0 {
+		p.blocks *= 2
+	}
+	return p
+}
+
+// mma emits the product: p.put gets each element's place and sum.
+func (e *fn) mma(p *product) {
+	lane, warp := e.b.NewAnd(e.tid, i64(31)), e.b.NewLShr(e.tid, i64(5))
+	wide := 8 * p.blocks
+	across := p.cols / wide
+	items := p.rows / 16 * across
+	sums := make([]val, 4*p.blocks)
+	for i := range sums {
+		sums[i] = e.alloca(types.Float)
+	}
+	e.loop("block", warp, e.mul(p.batch, i64(items)), i64(Threads/32), func(i val) {
+		z, rest := e.b.NewUDiv(i, i64(items)), e.b.NewURem(i, i64(items))
+		row := e.mul(e.b.NewUDiv(rest, i64(across)), i64(16))
+		col := e.mul(e.b.NewURem(rest, i64(across)), i64(wide))
+		for _, s := range sums {
+			e.b.NewStore(f32(0), s)
+		}
+		a := e.offset(p.a.ptr, e.mul(z, i64(2*p.rows*p.deep)))
+		b := e.offset(p.b.ptr, e.mul(z, i64(2*p.deep*p.cols)))
+		e.loop("step", i64(0), i64(p.deep), i64(16), func(k val) { e.mmaStep(p, lane, a, b, row, col, k, sums) })
+		e.mmaOut(p, lane, z, row, col, sums)
+	})
+}
+
+// mmaStep loads the fragments of 16 of inner and multiplies them.
+func (e *fn) mmaStep(p *product, lane, a, b, row, col, k val, sums []val) {
+	low, high := e.b.NewAnd(lane, i64(7)), e.b.NewAnd(e.b.NewLShr(lane, i64(3)), i64(1))
+	top := e.b.NewLShr(lane, i64(4))
+	// Lanes 8j to 8j+7 point to the rows of matrix j. Of A: the upper and lower left, then the upper and
+	// lower right quarter.
+	y, x := e.add(row, e.add(low, e.mul(high, i64(8)))), e.add(k, e.mul(top, i64(8)))
+	at, stride := [2]val{y, x}, p.deep
+	if p.aTrans {
+		at, stride = [2]val{e.add(k, e.add(low, e.mul(top, i64(8)))), e.add(row, e.mul(high, i64(8)))}, p.rows
+	}
+	fa := e.ldmatrix(4, p.aTrans, e.matrixRow(a, at, stride))
+	for j := range p.blocks {
+		c := e.add(col, i64(8*j))
+		// Of B: the upper and the lower half.
+		at, stride := [2]val{e.add(k, e.add(low, e.mul(high, i64(8)))), c}, p.cols
+		if p.bTrans {
+			at, stride = [2]val{e.add(c, low), e.add(k, e.mul(high, i64(8)))}, p.deep
+		}
+		fb := e.ldmatrix(2, !p.bTrans, e.matrixRow(b, at, stride))
+		e.multiply(p, fa, fb, sums[4*j:4*j+4])
+	}
+}
+
+func (e *fn) matrixRow(m val, at [2]val, stride int64) val {
+	return e.offset(m, e.mul(e.add(e.mul(at[0], i64(stride)), at[1]), i64(2)))
+}
+
+// ldmatrix loads n 8x8 matrices, each lane its part.
+func (e *fn) ldmatrix(n int, trans bool, row val) []val {
+	name := fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d", n)
+	if trans {
+		name += ".trans"
+	}
+	text := fmt.Sprintf("%s.shared.b16 {%s}, [$%d];", name, places(0, n), n)
+	return e.warpAsm(types.I32, n, text, strings.Repeat("=r,", n)+"l,~{memory}", row)
+}
+
+// multiply adds a block's product to sums.
+func (e *fn) multiply(p *product, a, b, sums []val) {
+	elem := map[ir.DType]string{ir.FP16: "f16", ir.BF16: "bf16"}[p.a.dt]
+	text := fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {%s}, {%s}, {%s}, {%s};", elem, elem,
+		places(0, 4), places(4, 4), places(8, 2), places(10, 4))
+	args := append(append([]val(nil), a...), b...)
+	for _, s := range sums {
+		args = append(args, e.b.NewLoad(types.Float, s))
+	}
+	for i, x := range e.warpAsm(types.Float, 4, text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", args...) {
+		e.b.NewStore(x, sums[i])
+	}
+}
+
+func places(from, n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("$%d", from+i))
+	}
+	return strings.Join(list, ", ")
+}
+
+// warpAsm is an instruction of the whole warp with n results of one type.
+func (e *fn) warpAsm(t types.Type, n int, text, constraints string, args ...val) []val {
+	fields := make([]types.Type, n)
+	for i := range fields {
+		fields[i] = t
+	}
+	ret := types.NewStruct(fields...)
+	var params []types.Type
+	for _, a := range args {
+		params = append(params, a.Type())
+	}
+	in := ll.NewInlineAsm(types.NewPointer(types.NewFunc(ret, params...)), text, constraints)
+	in.SideEffect = true
+	call := e.b.NewCall(in, args...)
+	call.FuncAttrs = append(call.FuncAttrs, enum.FuncAttrConvergent)
+	out := make([]val, n)
+	for i := range out {
+		out[i] = e.b.NewExtractValue(call, uint64(i))
+	}
+	return out
+}
+
+// mmaOut hands out the sums: a lane has two neighbouring columns of row lane/4 and of the row 8 below.
+func (e *fn) mmaOut(p *product, lane, z, row, col val, sums []val) {
+	g, t := e.b.NewLShr(lane, i64(2)), e.b.NewAnd(lane, i64(3))
+	base := e.mul(z, i64(p.rows*p.cols))
+	for j := range p.blocks {
+		for i := range int64(4) {
+			y := e.add(row, e.add(g, i64(8*(i/2))))
+			x := e.add(col, e.add(i64(8*j+i%2), e.mul(t, i64(2))))
+			p.put(e.add(base, e.add(e.mul(y, i64(p.cols)), x)), e.b.NewLoad(types.Float, sums[4*j+i]))
+		}
+	}
+}
