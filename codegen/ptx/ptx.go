@@ -23,8 +23,7 @@ import (
 
 // Options say what code is made for.
 type Options struct {
-	Arch     string // "sm_80" when empty
-	FastMath bool   // approximations instead of correctly rounded division, root, and 2-ulp functions
+	Arch string // "sm_80" when empty
 }
 
 // Threads is the number of threads of a block.
