@@ -92,14 +92,15 @@ func (r *region) initControl(cfg *Config) {
 	}
 }
 
-// spins is how often a wait looks at its cell before it yields the core: long
-// enough for a peer on another core to answer, and hardly at all where the peers
-// need this very core.
+// spins is how often a wait looks at its cell before it yields the core: hardly
+// at all where the peers need this very core. Where every rank has a core of its
+// own, it is some 25 to 100 microseconds: a yield would give the core to whatever
+// else the machine does, for as long as that likes.
 func spins(ranks int) int32 {
 	if ranks > runtime.NumCPU() {
 		return 4
 	}
-	return 200
+	return 2000
 }
 
 func at[T any](r *region, off int64, index int) *T {

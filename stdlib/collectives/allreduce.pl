@@ -28,17 +28,18 @@ def allreduce_central(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: 
     if n > 1:
         if me == 0:
             await_all(signal, 0, n, 1)
-            clear(signal, 0, n, 1)
             for at in pl.range(0, N, CHUNK):
                 out = narrow(reduce_chunk(data, 0, at, pl.min(N - at, CHUNK), n, op, CHUNK), data)
                 for p in pl.range(n):
                     pld.remote_store(out, data, p, [0, at])
             arrive(signal, 0, n)
+            clear(signal, 0, n, 1)
         else:
-            # As long as rank 0 has not told, it may still use this rank's memory; nobody else does.
+            # As long as rank 0 has not told, it may still use this rank's memory; nobody else does. Its
+            # credit is taken back before it comes, while there is time for that.
             pld.notify(signal, 0, [me, 0], 1, op=pld.NotifyOp.AtomicAdd)
-            pld.wait(signal, [0, 0], 1, cmp=pld.WaitCmp.Ge)
             pld.notify(signal, me, [0, 0], -1, op=pld.NotifyOp.AtomicAdd)
+            pld.wait(signal, [0, 0], 0, cmp=pld.WaitCmp.Ge)
 
 
 @pl.jit.inline

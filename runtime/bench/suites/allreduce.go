@@ -133,7 +133,7 @@ func (a *Allreduce) measure(ctx context.Context, dt ir.DType, ranks int, bytes b
 }
 
 // rounds is the number of turns that each side gets; a turn is one batch of calls, timed together.
-const rounds = 12
+const rounds = 30
 
 // batches makes n calls of the peer as one batch.
 func batches(p *peers.Peer, r peers.Request) bench.Side {

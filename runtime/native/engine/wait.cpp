@@ -7,7 +7,7 @@ enum : i32 { WAIT_YIELDS = 200 };
 template <typename T> static void publish(T* field, T value) { __atomic_store_n(field, value, __ATOMIC_RELAXED); }
 
 static i32 leave_wait(ptoc_rankctl* self, bool reached) {
-    publish(&self->sleeping, 0);
+    if (self->sleeping) publish(&self->sleeping, 0);  // peers keep their copy of the line otherwise
     __atomic_store_n(&self->waiting, i32(reached ? PTOC_WAIT_NONE : PTOC_WAIT_ABORTED), __ATOMIC_RELEASE);
     if (!reached) return PTOC_ABORTED;
     publish(&self->progress, self->progress + 1);
@@ -25,6 +25,7 @@ static i32 slow_wait(ptoc_ctx* ctx, const ptoc_domain* dom, i32* cell, i32 want,
     publish(&self->wait_seen, __atomic_load_n(cell, __ATOMIC_RELAXED));
     __atomic_store_n(&self->waiting, i32(PTOC_WAIT_ACTIVE), __ATOMIC_RELEASE);
 
+    if (r->p->shared->ranks <= CPU_COUNT(&r->p->cpus)) go_home(r);  // perhaps we share a core
     for (i32 i = 0; i < WAIT_YIELDS; ++i) {
         sched_yield();
         i32 seen = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
