@@ -21,6 +21,7 @@ func newCompile() *cobra.Command {
 	var o run.BuildOptions
 	var defines, sets []string
 	var dir, target, arch string
+	var fast bool
 	c := &cobra.Command{
 		Use:   "compile FILE",
 		Short: "Compile a program into a folder that runs without a compiler",
@@ -48,7 +49,7 @@ object (so) instead.`,
 					return usagef("--emit prints: redirect it to a file instead of using -o")
 				}
 				if target == "cuda" {
-					return emitGPU(cmd, o, arch)
+					return emitGPU(cmd, o, arch, fast)
 				}
 				return emit(cmd, o)
 			}
@@ -65,6 +66,7 @@ object (so) instead.`,
 	f.StringVarP(&dir, "output", "o", "", "`folder` of the bundle (default: the file's name with .bundle)")
 	f.StringVar(&o.Emit, "emit", "", "print ir, cpp or so (for a GPU: ir, llvm or ptx) instead of writing a bundle")
 	f.StringVar(&target, "target", "cpu", "what to compile for: cpu or cuda")
+	f.BoolVar(&fast, "fast-math", false, "approximate division, roots and functions, for --target cuda")
 	f.StringVar(&arch, "arch", "sm_80", "the GPU `architecture`, for --target cuda")
 	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
 	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
@@ -99,11 +101,11 @@ func emit(cmd *cobra.Command, o run.BuildOptions) error {
 }
 
 // emitGPU prints one stage of the compilation for a GPU.
-func emitGPU(cmd *cobra.Command, o run.BuildOptions, arch string) error {
+func emitGPU(cmd *cobra.Command, o run.BuildOptions, arch string, fast bool) error {
 	if !slices.Contains(run.GPUEmits, o.Emit) {
 		return usagef("--emit must be ir, llvm or ptx for a GPU, got %q", o.Emit)
 	}
-	text, warnings, err := run.BuildGPU(o, arch)
+	text, warnings, err := run.BuildGPU(o, arch, fast)
 	if err != nil {
 		return err
 	}

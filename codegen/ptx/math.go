@@ -24,6 +24,30 @@ func init() {
 	}
 }
 
+// approximations are those of the hardware, for --fast-math.
+var approximations = map[*ir.Kind]func(*fn, val) val{
+	ir.Recip: func(e *fn, x val) val { return e.approx("rcp", x) },
+	ir.Sqrt:  func(e *fn, x val) val { return e.approx("sqrt", x) },
+	ir.Rsqrt: func(e *fn, x val) val { return e.approx("rsqrt", x) },
+	ir.Exp:   func(e *fn, x val) val { return e.approx("ex2", e.b.NewFMul(x, f32(math.Log2E))) },
+	ir.Log:   func(e *fn, x val) val { return e.b.NewFMul(e.approx("lg2", x), f32(math.Ln2)) },
+	ir.Sin:   func(e *fn, x val) val { return e.approx("sin", x) },
+	ir.Cos:   func(e *fn, x val) val { return e.approx("cos", x) },
+	ir.Tanh:  func(e *fn, x val) val { return e.approx("tanh", x) },
+}
+
+func (e *fn) approx(name string, x val) val {
+	return e.pure(types.Float, name+".approx.f32 $0, $1;", "=f,f", x)
+}
+
+// divide rounds correctly; with fast maths it is within 2 units in the last place.
+func (e *fn) divide(x, y val) val {
+	if e.g.opt.FastMath {
+		return e.pure(types.Float, "div.full.f32 $0, $1, $2;", "=f,f,f", x, y)
+	}
+	return e.b.NewFDiv(x, y)
+}
+
 func (e *fn) fma(a, b, c val) val { return e.intrinsic("fma", a, b, c) }
 
 // poly is ((c0 x + c1) x + c2) ...

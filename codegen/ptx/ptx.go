@@ -23,7 +23,7 @@ import (
 
 // Options say what code is made for.
 type Options struct {
-	Arch string // "sm_80" when empty
+	FastMath bool // the hardware's approximations of division, roots, exp, log, sin, cos and tanh
 }
 
 // Threads is the number of threads of a block.
@@ -98,9 +98,6 @@ func Generate(m *ir.Module, opt Options) (out *Output, err error) {
 			panic(e)
 		}
 	}()
-	if opt.Arch == "" {
-		opt.Arch = "sm_80"
-	}
 	g := &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}}
 	g.mod.TargetTriple = "nvptx64-nvidia-cuda"
 	g.mod.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"

@@ -203,6 +203,9 @@ func (e *fn) unary(op *ir.Op, x val, dt ir.DType) val {
 		return e.b.NewXor(x, bit(true))
 	}
 	f, ok := functions[op.Kind]
+	if e.g.opt.FastMath {
+		f, ok = approximations[op.Kind]
+	}
 	if !ok {
 		fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	}
@@ -252,7 +255,7 @@ func (e *fn) binary(op *ir.Op, x, y val, dt ir.DType) val {
 	case ir.Mul:
 		return e.round(e.b.NewFMul(x, y), dt)
 	case ir.Div:
-		return e.round(e.b.NewFDiv(x, y), dt)
+		return e.round(e.divide(x, y), dt)
 	}
 	fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	return nil

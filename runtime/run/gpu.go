@@ -9,8 +9,8 @@ import (
 )
 
 // BuildGPU compiles a program's kernels for a GPU and gives the text of one stage: o.Emit is "ir", "llvm"
-// or "ptx". Warnings may be there without an error.
-func BuildGPU(o BuildOptions, arch string) (string, *diag.List, error) {
+// or "ptx"; fast asks for approximate maths. Warnings may be there without an error.
+func BuildGPU(o BuildOptions, arch string, fast bool) (string, *diag.List, error) {
 	ro := Options{File: o.File, Entry: o.Check.Entry, Defines: o.Check.Defines, Set: o.Check.Set}
 	if err := ro.check(); err != nil {
 		return "", nil, err
@@ -25,7 +25,7 @@ func BuildGPU(o BuildOptions, arch string) (string, *diag.List, error) {
 	if o.Emit == "ir" {
 		return ir.Print(u.lowered), u.warnings, nil
 	}
-	gen, err := ptx.Generate(u.lowered, ptx.Options{Arch: arch})
+	gen, err := ptx.Generate(u.lowered, ptx.Options{FastMath: fast})
 	var refused *ptx.Error
 	if errors.As(err, &refused) {
 		return "", nil, diag.New(diag.NotInCxx, refused.Span, "%s", refused.Msg)

@@ -65,11 +65,7 @@ func New(m *ir.Module, ranks int, cfg Config) (*Backend, error) {
 	if b.out, err = ptx.Generate(m, cfg.Options); err != nil {
 		return nil, err
 	}
-	arch := cfg.Options.Arch
-	if arch == "" {
-		arch = "sm_80"
-	}
-	if b.Text, err = ptx.Compile(b.out.LLVM, arch); err != nil {
+	if b.Text, err = ptx.Compile(b.out.LLVM, "sm_80"); err != nil {
 		return nil, err
 	}
 	if cfg.Edit != nil {

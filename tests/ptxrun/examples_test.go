@@ -19,12 +19,12 @@ func TestExamples(t *testing.T) {
 	more, _ := filepath.Glob("../../examples/course/*.pl")
 	for _, file := range append(files, more...) {
 		for _, ranks := range []int{1, 2, 4} {
-			t.Run(fmt.Sprintf("%s/ranks=%d", filepath.Base(file), ranks), func(t *testing.T) { check(t, file, ranks) })
+			t.Run(fmt.Sprintf("%s/ranks=%d", filepath.Base(file), ranks), func(t *testing.T) { checkExample(t, file, ranks) })
 		}
 	}
 }
 
-func check(t *testing.T, file string, ranks int) {
+func checkExample(t *testing.T, file string, ranks int) {
 	b, r, err := runFile(file, ranks, Config{Races: true, StepLimit: 1e9})
 	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
