@@ -22,7 +22,7 @@ func fuseTileOps(m *ir.Module, c *Context) {
 		if f.Kind != ir.Chip && f.Kind != ir.InCore {
 			continue
 		}
-		z := &fuser{f: f, uses: ir.Uses(f), shapes: map[*ir.Value][]*ir.Value{}, by: map[*ir.Value]*ir.Value{}}
+		z := &fuser{f: f, c: c, uses: ir.Uses(f), shapes: map[*ir.Value][]*ir.Value{}, by: map[*ir.Value]*ir.Value{}}
 		f.WalkBlocks(z.block)
 		f.Replace(z.by)
 		tidy(f)
@@ -43,6 +43,7 @@ func tidy(f *ir.Func) {
 // fuser is the state of one function.
 type fuser struct {
 	f      *ir.Func
+	c      *Context
 	uses   map[*ir.Value][]ir.Use
 	shapes map[*ir.Value][]*ir.Value // tile -> operands that give its extents
 	by     map[*ir.Value]*ir.Value   // tiles replaced by a fused loop's results
@@ -76,6 +77,7 @@ func (z *fuser) block(b *ir.Block) {
 	if b.Parent != nil && b.Parent.Kind == ir.Fused {
 		return
 	}
+	z.c.poll()
 	var clusters []*cluster
 	of := map[*ir.Op]*cluster{}
 	z.owner = of

@@ -3,6 +3,7 @@
 package passes
 
 import (
+	"context"
 	"strings"
 
 	"ptoc/ir"
@@ -16,8 +17,20 @@ type Context struct {
 	Target string // what code is made for: "cpu"
 	Ranks  int    // how many ranks the program will run on; 0 where that is not known yet
 
+	ctx context.Context // nil: nobody can interrupt the passes
+
 	Choices []Choice // which algorithms LowerCompositeOps chose, for `ptoc run` to print
 }
+
+// poll ends the pass where somebody has interrupted the compilation. Passes call it wherever they may spend
+// a long time; Run recovers it.
+func (c *Context) poll() {
+	if c.ctx != nil && c.ctx.Err() != nil {
+		panic(interrupted{c.ctx.Err()})
+	}
+}
+
+type interrupted struct{ cause error }
 
 // Pass is one row of the table.
 type Pass struct {
@@ -26,6 +39,7 @@ type Pass struct {
 	Needs  Props // what must hold before
 	Makes  Props // what holds afterwards
 	Breaks Props // what may hold no more
+	Lowers bool  // collectives: synchronisation before it and after it cannot be compared
 	Doc    string
 }
 
@@ -66,11 +80,11 @@ var table = []Pass{
 		Doc: "find which ranks share which windows; one scope a domain"},
 
 	// Before composites: it makes kernels that contain them.
-	{Name: "LowerHostTensorCollectives", run: lowerHostTensorCollectives, Needs: Inlined | SignalsGiven | DomainsNamed, Makes: HostLowered,
+	{Name: "LowerHostTensorCollectives", run: lowerHostTensorCollectives, Needs: Inlined | SignalsGiven | DomainsNamed, Makes: HostLowered, Lowers: true,
 		Doc: "turn host collectives into per-rank dispatches of library kernels"},
 
 	// Before fusion: library code is tile code like the user's, and fuses with it.
-	{Name: "LowerCompositeOps", run: lowerCompositeOps, Needs: Inlined | HostLowered, Makes: CompositesGone, Breaks: Folded,
+	{Name: "LowerCompositeOps", run: lowerCompositeOps, Needs: Inlined | HostLowered, Makes: CompositesGone, Breaks: Folded, Lowers: true,
 		Doc: "replace collectives inside kernels by inlined library code"},
 
 	// Again: what the library left for constants to decide is decided now.

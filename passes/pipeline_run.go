@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,17 @@ type Options struct {
 	// After is called after every pass.
 	After func(p Pass, m *ir.Module, took time.Duration)
 
+	// Watch makes a function that gets the module as it is now, and from then on after passes; what that
+	// returns is the fault of the pass named. (Package verify has one that compares synchronisation; passes
+	// cannot import it.) It is called after every pass with VerifyEach. Otherwise it sees the module only
+	// where collectives are lowered and at the end, and where it finds something the passes run once more to
+	// learn which one it was.
+	Watch func(m *ir.Module) func(pass string, m *ir.Module) *diag.Diagnostic
+
+	// Context, if given, interrupts the passes when it is done: the list that Run returns then holds
+	// diag.Interrupted.
+	Context context.Context
+
 	Target string
 	Ranks  int
 
@@ -41,7 +53,7 @@ type Options struct {
 // Run runs passes over m, in place, and returns what they had to say. The module is unusable where
 // that contains errors.
 func Run(m *ir.Module, o Options) *diag.List {
-	r := &runner{m: m, o: o, c: &Context{Diags: &diag.List{}, Target: o.Target, Ranks: o.Ranks}}
+	r := &runner{m: m, o: o, c: &Context{Diags: &diag.List{}, Target: o.Target, Ranks: o.Ranks, ctx: o.Context}}
 	if r.c.Target == "" {
 		r.c.Target = "cpu"
 	}
@@ -113,12 +125,16 @@ func (r *runner) run() {
 			return
 		}
 	}
+	w := r.watch(r.m)
 	for i, p := range r.rows {
 		begin := time.Now()
 		err := runGuarded(p, r.m, r.c)
 		took := time.Since(begin)
 		if err == nil && !r.c.Diags.HasErrors() {
 			err = r.check()
+		}
+		if err == nil && !r.c.Diags.HasErrors() && r.watches(i) {
+			err = r.blame(i, w(p.Name, r.m))
 		}
 		if err != nil {
 			r.report(i, err)
@@ -142,10 +158,15 @@ func (p *panicked) Error() string { return fmt.Sprint(p.value) }
 
 func runGuarded(p Pass, m *ir.Module, c *Context) (err error) {
 	defer func() {
-		if v := recover(); v != nil {
+		switch v := recover().(type) {
+		case nil:
+		case interrupted:
+			err = v.cause
+		default:
 			err = &panicked{v, debug.Stack()}
 		}
 	}()
+	c.poll()
 	p.run(m, c)
 	return nil
 }
@@ -179,6 +200,10 @@ func RoundTrip(m *ir.Module, reparse func(*source.File) (*ir.Module, error)) err
 // report turns a fault of row i (-1: of the module that came in) into an internal error and writes
 // its reproducer.
 func (r *runner) report(i int, err error) {
+	if r.o.Context != nil && errors.Is(err, r.o.Context.Err()) {
+		r.c.Diags.Errorf(diag.Interrupted, source.Span{}, "interrupted before the end of pass %s", r.rows[i].Name)
+		return
+	}
 	what := "the front end made IR that is broken"
 	var names []string
 	if i >= 0 {
@@ -192,9 +217,14 @@ func (r *runner) report(i int, err error) {
 		what = "pass " + r.rows[i].Name + " failed"
 	}
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
-	d := r.c.Diags.Errorf(diag.Internal, source.Span{}, "%s: %s", what, lines[0])
-	for _, l := range lines[1:min(len(lines), 5)] {
-		d.Note(source.Span{}, "%s", l)
+	var d *diag.Diagnostic
+	if errors.As(err, &d) { // a watcher's: it says all there is to say
+		r.c.Diags.Add(d)
+	} else {
+		d = r.c.Diags.Errorf(diag.Internal, source.Span{}, "%s: %s", what, lines[0])
+		for _, l := range lines[1:min(len(lines), 5)] {
+			d.Note(source.Span{}, "%s", l)
+		}
 	}
 	if p != nil && os.Getenv("PTOC_DEBUG") != "" {
 		d.Note(source.Span{}, "%s", p.stack)

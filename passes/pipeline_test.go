@@ -1,9 +1,11 @@
 package passes
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"ptoc/ir"
 	"ptoc/ir/irtest"
@@ -136,5 +138,68 @@ func TestFoundErrorsStopThePipeline(t *testing.T) {
 	r.run()
 	if ran || r.c.Diags.Len() != 1 {
 		t.Errorf("ran on: %v", r.c.Diags)
+	}
+}
+
+func TestRulesThatNeverSettleAreAnInternalError(t *testing.T) {
+	defer func(n int) { maxRounds = n }(maxRounds)
+	maxRounds = 0
+	list := Run(irtest.Random(3, 30), Options{ReproducerDir: t.TempDir()})
+	if all := list.Sorted(); len(all) != 1 || all[0].Code != diag.Internal || !strings.Contains(all[0].Message, "pass Simplify failed: ") ||
+		!strings.Contains(all[0].Message, "still changes after 0 rounds") {
+		t.Errorf("got %v", list)
+	}
+}
+
+func TestPassesEndWhereTheirContextDoes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var after []string
+	list := Run(irtest.Random(3, 30), Options{Context: ctx, After: func(p Pass, _ *ir.Module, _ time.Duration) {
+		after = append(after, p.Name)
+		cancel()
+	}})
+	if all := list.Sorted(); len(all) != 1 || all[0].Code != diag.Interrupted {
+		t.Errorf("got %v", list)
+	}
+	if len(after) != 1 {
+		t.Errorf("ran %v", after)
+	}
+}
+
+func TestSimplifyEndsInTheMiddleWhereItsContextDoes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	defer func() {
+		if _, ok := recover().(interrupted); !ok {
+			t.Error("it ran to its end")
+		}
+	}()
+	m := irtest.Random(3, 30)
+	inlineFunctions(m, &Context{Diags: &diag.List{}})
+	simplify(m, &Context{Diags: &diag.List{}, ctx: ctx})
+}
+
+// What a watcher finds is put down to the pass that did it, although it looks only here and there.
+func TestWhatAWatcherFindsIsPutDownToItsPass(t *testing.T) {
+	for _, each := range []bool{false, true} {
+		watch := func(*ir.Module) func(string, *ir.Module) *diag.Diagnostic {
+			return func(pass string, m *ir.Module) *diag.Diagnostic {
+				if m.Func("step").Doc != "spoilt" {
+					return nil
+				}
+				return diag.New(diag.SyncChanged, source.Span{}, "pass %s did it", pass)
+			}
+		}
+		rows := []Pass{
+			{Name: "InlineFunctions", run: inlineFunctions},
+			{Name: "Broken", run: func(m *ir.Module, _ *Context) { m.Func("step").Doc = "spoilt" }},
+			{Name: "Simplify", run: simplify},
+		}
+		r := &runner{m: irtest.Random(3, 30), rows: rows, c: &Context{Diags: &diag.List{}},
+			o: Options{Watch: watch, VerifyEach: each, ReproducerDir: t.TempDir()}}
+		r.run()
+		if all := r.c.Diags.Sorted(); len(all) != 1 || all[0].Message != "pass Broken did it" {
+			t.Errorf("each = %v: %v", each, r.c.Diags)
+		}
 	}
 }

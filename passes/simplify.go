@@ -2,6 +2,7 @@ package passes
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"ptoc/ir"
@@ -31,13 +32,14 @@ func simplify(m *ir.Module, c *Context) {
 	}
 }
 
-// maxRounds bounds the repetition. Every round but the last makes the function smaller or moves
-// something outwards, and two or three rounds do in practice.
-const maxRounds = 50
+// maxRounds bounds the repetition: two rules that undo each other must end as an error that names this pass,
+// not as a compiler that hangs. Every round but the last makes the function smaller or moves something
+// outwards, and two or three rounds do in practice.
+var maxRounds = 1000
 
 func simplifyFunc(f *ir.Func, c *Context) {
 	errs := c.Diags.Len()
-	for round := 0; round < maxRounds; round++ {
+	for range maxRounds {
 		s := &simplifier{f: f, c: c, by: map[*ir.Value]*ir.Value{}, avail: map[string]*ir.Value{}}
 		s.block(f.Body, 0)
 		f.Replace(s.by) // what was used before it was replaced: yields of outer loops
@@ -53,6 +55,7 @@ func simplifyFunc(f *ir.Func, c *Context) {
 			return
 		}
 	}
+	panic(fmt.Sprintf("%s still changes after %d rounds", f.Name, maxRounds))
 }
 
 func reportMisfit(f *ir.Func, c *Context, err error) {
@@ -87,6 +90,7 @@ type simplifier struct {
 
 // block simplifies b, which stands in depth loops and branches.
 func (s *simplifier) block(b *ir.Block, depth int32) {
+	s.c.poll()
 	mark := len(s.scope)
 	for _, v := range b.Args {
 		s.setDepth(v, depth)

@@ -48,7 +48,7 @@ func newOpt() *cobra.Command {
 			if j.Check.Set, err = pairs("--set", sets); err != nil {
 				return err
 			}
-			j.JSON = jsonErrors
+			j.JSON, j.Check.Context = jsonErrors, cmd.Context()
 			return runOpt(cmd, j, file, output, timeTable)
 		},
 	}
@@ -61,7 +61,7 @@ func newOpt() *cobra.Command {
 	f.VarP((*rankCount)(&j.Ranks), "ranks", "n", "compile for this number of ranks")
 	f.BoolVar(&j.PrintAfterAll, "print-after-all", false, "print the IR after every pass instead of the final IR")
 	f.BoolVar(&j.Diff, "diff", false, "print what every pass changes instead of the final IR")
-	f.BoolVar(&j.VerifyEach, "verify-each", false, "verify the IR after every pass, and that what is printed reads back equal")
+	f.BoolVar(&j.VerifyEach, "verify-each", false, "after every pass, verify the IR, that what is printed reads back equal,\nand that no notify, wait or access around them was dropped or moved")
 	f.BoolVar(&timeTable, "time-passes", false, "print how long every pass took, on standard error")
 	f.StringVarP(&output, "output", "o", "", "write the final IR to this `file`")
 	return cmd
@@ -80,6 +80,9 @@ func runOpt(cmd *cobra.Command, j opt.Job, file *source.File, output string, tim
 		j.Out = nil
 	}
 	list, err := j.Run(file)
+	if err == nil {
+		err = cmd.Context().Err()
+	}
 	if err != nil {
 		return err
 	}

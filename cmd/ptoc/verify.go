@@ -45,6 +45,7 @@ Layers: ` + strings.Join(layerNames(), ", ") + ".",
 			if o.Set, err = pairs("--set", sets); err != nil {
 				return err
 			}
+			o.Context = cmd.Context()
 			names := splitList(layers)
 			if err := knownLayers(names); err != nil {
 				return err

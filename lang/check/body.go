@@ -68,6 +68,7 @@ func (c *checker) instantiate(d *decl, b *bindings, at source.Span) *instance {
 			return in
 		}
 	}
+	c.poll()
 	in := &instance{decl: d, key: key, wrote: map[*ir.Value]bool{}}
 	d.instances = append(d.instances, in)
 	before := c.list.Errors()

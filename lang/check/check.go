@@ -7,6 +7,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"runtime/debug"
@@ -23,6 +24,8 @@ type Options struct {
 	Defines map[string]string // -D NAME=VALUE: overrides module constants, binds dynamic dims
 	Entry   string            // a factory function or program class to take kernels from; "": everything
 	Set     map[string]string // arguments of the factory
+
+	Context context.Context // if given, checking ends with diag.Interrupted when it is done
 }
 
 // File checks a file and returns its module. With errors in list the module is what could be made of
@@ -32,6 +35,7 @@ func File(f *syntax.File, opts Options, list *diag.List) *ir.Module {
 	c.opts = opts
 	c.lenient = syntax.ModeFor(f.Source.Name) == syntax.Lenient
 	c.mod.Name = strings.TrimSuffix(path.Base(f.Source.Name), path.Ext(f.Source.Name))
+	defer c.interruptedAt(f.Source.Span(0, 0))
 	c.guard(f.Source.Span(0, 0), func() {
 		u := c.newUnit()
 		c.statements(u, f.Stmts)
@@ -40,6 +44,26 @@ func File(f *syntax.File, opts Options, list *diag.List) *ir.Module {
 		c.checkAll(u)
 	})
 	return c.mod
+}
+
+// interrupted unwinds a check whose context is done.
+type interrupted struct{}
+
+// poll is called before each function: one function is checked in no time.
+func (c *checker) poll() {
+	if ctx := c.opts.Context; ctx != nil && ctx.Err() != nil {
+		panic(interrupted{})
+	}
+}
+
+func (c *checker) interruptedAt(at source.Span) {
+	switch r := recover().(type) {
+	case nil:
+	case interrupted:
+		c.list.Errorf(diag.Interrupted, at, "interrupted")
+	default:
+		panic(r)
+	}
 }
 
 type checker struct {
@@ -63,7 +87,11 @@ func newChecker(list *diag.List) *checker {
 // guard turns a panic of ours into a diagnostic.
 func (c *checker) guard(at source.Span, fn func()) {
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if _, ours := r.(interrupted); ours {
+			panic(r)
+		}
+		if r != nil {
 			c.list.Errorf(diag.Internal, at, "the checker failed: %v", r).
 				Help("please report it together with the program").
 				Note(source.Span{}, "%s", firstFrames(string(debug.Stack())))

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -101,6 +102,17 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	c := newChecker(&list)
 	c.guard(source.Span{}, func() { panic("no such luck") })
 	if d := list.Sorted(); len(d) != 1 || d[0].Code != diag.Internal || !strings.Contains(d[0].Message, "no such luck") {
+		t.Errorf("%v", list.Err())
+	}
+}
+
+func TestCheckingEndsWhereItsContextDoes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var list diag.List
+	f := source.NewFile("x.pl", "@pl.jit.incore\ndef f(x: pl.Tensor[[4], pl.FP32]):\n    nonsense\n")
+	File(syntax.Parse(f, syntax.Strict, &list), Options{Context: ctx}, &list)
+	if d := list.Sorted(); len(d) != 1 || d[0].Code != diag.Interrupted {
 		t.Errorf("%v", list.Err())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/passes"
+	"ptoc/verify"
 )
 
 // Job says what to do with a file.
@@ -25,7 +26,7 @@ type Job struct {
 	Target string
 	Ranks  int
 
-	VerifyEach    bool // verify and round-trip after every pass
+	VerifyEach    bool // after every pass: verify, round-trip, compare the synchronisation with that before
 	PrintAfterAll bool // write the module after every pass to Trace
 	Diff          bool // write what every pass changed to Trace
 	Color         bool
@@ -71,7 +72,7 @@ func (j Job) Run(file *source.File) (*diag.List, error) {
 }
 
 func (j Job) options(file *source.File, r *run) passes.Options {
-	o := passes.Options{Passes: j.Passes, Until: j.Until, VerifyEach: j.VerifyEach, Target: j.Target, Ranks: j.Ranks}
+	o := passes.Options{Passes: j.Passes, Until: j.Until, VerifyEach: j.VerifyEach, Target: j.Target, Ranks: j.Ranks, Context: j.Check.Context}
 	if j.Passes == nil {
 		if names, ok := passes.PassesOf(file.Text); ok {
 			o.Passes = names
@@ -79,6 +80,7 @@ func (j Job) options(file *source.File, r *run) passes.Options {
 	}
 	if j.VerifyEach {
 		o.Reparse = passes.Reparse
+		o.Watch = verify.WatchSync(j.Check.Entry, 0)
 	}
 	o.After = func(p passes.Pass, m *ir.Module, took time.Duration) { r.step(Step{Pass: p.Name}, m, took) }
 	return o

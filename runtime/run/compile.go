@@ -70,7 +70,10 @@ func (u *unit) checkFile(entry string) error {
 		return l
 	}
 	u.symbols, u.constants = split(u.o.Defines, dynamicNames(tree))
-	u.checked = check.File(tree, check.Options{Defines: u.constants, Entry: u.o.Entry, Set: u.o.Set}, l)
+	u.checked = check.File(tree, check.Options{Defines: u.constants, Entry: u.o.Entry, Set: u.o.Set, Context: u.o.ctx}, l)
+	if u.o.interrupted() != nil {
+		return u.o.interrupted()
+	}
 	if l.HasErrors() {
 		return l
 	}
@@ -124,8 +127,12 @@ func (u *unit) lower(ranks int) error {
 	}
 	start := time.Now()
 	u.lowered = ir.CloneModule(u.checked)
-	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices, Until: u.o.Until})
+	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices, Until: u.o.Until,
+		Watch: verify.WatchSync(u.entry, verify.StepsInCompile), Context: u.o.ctx})
 	u.frontTime += time.Since(start)
+	if err := u.o.interrupted(); err != nil {
+		return err
+	}
 	if l.HasErrors() {
 		return l
 	}

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -41,6 +42,16 @@ type Options struct {
 
 	// Stage, if set, is told what is being done, for a progress line.
 	Stage func(string)
+
+	ctx context.Context // of the call that got these options; nil: nothing interrupts it
+}
+
+// interrupted is why the work on the program should end; nil if it should not.
+func (o *Options) interrupted() error {
+	if o.ctx == nil {
+		return nil
+	}
+	return o.ctx.Err()
 }
 
 // DefaultRanks is how many ranks a program runs on where nothing says otherwise.

@@ -23,6 +23,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	o.ctx = ctx
 	u, err := load(&o)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@
 package load
 
 import (
+	"context"
 	"os"
 	"strconv"
 
@@ -19,6 +20,15 @@ type Options struct {
 	Defines map[string]string // -D NAME=VALUE: a constant, or the value of a dynamic dim
 	Entry   string            // the host function, or the factory or class that defines it
 	Set     map[string]string // arguments of the factory
+
+	Context context.Context // if given, reading and lowering end with its error when it is done
+}
+
+func (o Options) interrupted() error {
+	if o.Context == nil {
+		return nil
+	}
+	return o.Context.Err()
 }
 
 // Unit is a checked file.
@@ -28,6 +38,7 @@ type Unit struct {
 	Syms    map[string]int64 // what -D gives dims
 
 	entry string
+	o     Options
 }
 
 // File reads and checks the file of that name. The error is a *diag.List or *diag.Diagnostic.
@@ -41,7 +52,7 @@ func File(name string, o Options) (*Unit, error) {
 
 // Source checks a file that is in memory.
 func Source(f *source.File, o Options) (*Unit, error) {
-	u := &Unit{File: f, Syms: map[string]int64{}}
+	u := &Unit{File: f, Syms: map[string]int64{}, o: o}
 	list := &diag.List{}
 	tree := syntax.Parse(f, syntax.ModeFor(f.Name), list)
 	if list.HasErrors() {
@@ -57,7 +68,10 @@ func Source(f *source.File, o Options) (*Unit, error) {
 			constants[name] = text
 		}
 	}
-	u.Checked = check.File(tree, check.Options{Defines: constants, Entry: o.Entry, Set: o.Set}, list)
+	u.Checked = check.File(tree, check.Options{Defines: constants, Entry: o.Entry, Set: o.Set, Context: o.Context}, list)
+	if err := o.interrupted(); err != nil {
+		return nil, err
+	}
 	if list.HasErrors() {
 		return nil, list
 	}
@@ -99,13 +113,13 @@ func (u *Unit) Program(ranks int) (*verify.Program, error) {
 		}
 		names = append(names, p.Name)
 	}
-	lowered := ir.CloneModule(u.Checked)
-	if list := passes.Run(lowered, passes.Options{Passes: names, Ranks: ranks}); list.HasErrors() {
-		return nil, list
+	lowered, err := u.lower(passes.Options{Passes: names, Ranks: ranks})
+	if err != nil {
+		return nil, err
 	}
-	final := ir.CloneModule(u.Checked)
-	if list := passes.Run(final, passes.Options{Ranks: ranks}); list.HasErrors() {
-		return nil, list
+	final, err := u.lower(passes.Options{Ranks: ranks, Watch: verify.WatchSync(u.entry, verify.StepsInCompile)})
+	if err != nil {
+		return nil, err
 	}
 	p, err := verify.NewProgram(u.File.Name, u.Checked, lowered, u.entry)
 	if err != nil {
@@ -113,4 +127,15 @@ func (u *Unit) Program(ranks int) (*verify.Program, error) {
 	}
 	p.Final = final
 	return p, nil
+}
+
+// lower runs passes on a copy of what was checked.
+func (u *Unit) lower(o passes.Options) (*ir.Module, error) {
+	m := ir.CloneModule(u.Checked)
+	o.Context = u.o.Context
+	list := passes.Run(m, o)
+	if err := u.o.interrupted(); err != nil {
+		return nil, err
+	}
+	return m, list.Err()
 }
