@@ -12,7 +12,7 @@ func rankOf(fr *interp.Frame) *rank { return fr.Env.(*rank) }
 // visible lets other ranks run before an access that they can see.
 func (r *rank) visible(op *ir.Op, v *view) {
 	if v.window {
-		r.point(op, v.mem)
+		r.point(Point{Op: op, Mem: v.mem})
 	}
 }
 

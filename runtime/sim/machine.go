@@ -30,14 +30,25 @@ type Config struct {
 
 // Hooks let a checker watch and steer a run. Each may be nil.
 type Hooks struct {
-	// Point reports whether other ranks may run before this access; mem is nil for notifies and waits.
-	Point func(device int, op *ir.Op, mem *Alloc) bool
+	// Point reports whether other ranks may run before this step.
+	Point func(Point) bool
 	// Stuck is asked when every rank that is left waits.
 	Stuck func(waiting []Blocked) Resume
 	// Kernel is told when a rank begins and ends a kernel.
 	Kernel func(device int, f *ir.Func, ends bool)
 	// Call is told when a kernel enters and leaves a function that it calls.
 	Call func(device int, op *ir.Op, leaves bool)
+}
+
+// Point is what a rank is about to do that others may see: an access to a window, a notify, or a wait.
+type Point struct {
+	Device int
+	Op     *ir.Op
+	Mem    *Alloc // accesses
+	Cell   Cell   // notifies and waits
+	Value  int32
+	Set    bool
+	Eq     bool
 }
 
 // Blocked is a rank at a wait that is not satisfied.
@@ -207,7 +218,14 @@ func (m *Machine) Run(ctx context.Context) error {
 			}
 			return nil
 		}
-		current = m.cfg.Scheduler.Pick(runnable, current)
+		next := m.cfg.Scheduler.Pick(runnable, current)
+		if next == Again {
+			continue
+		}
+		if next == Halt {
+			return ErrHalted
+		}
+		current = next
 		if err := m.ranks[current].resume(); err != nil {
 			return m.stopped(current, err)
 		}

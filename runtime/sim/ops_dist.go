@@ -55,7 +55,7 @@ func notify(c *interp.Compiler, op *ir.Op) interp.Step {
 		r := rankOf(fr)
 		cell := viewOf(fr, target).of(op, who(fr)).cell(op, offsets(fr))
 		v := cellValue(op, value(fr))
-		r.point(op, nil)
+		r.point(Point{Op: op, Cell: cell, Value: v, Set: set})
 		r.m.cfg.Memory.Notify(r.device, cell, op, v, set)
 	}
 }

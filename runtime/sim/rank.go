@@ -106,10 +106,11 @@ func (r *rank) runQueue() {
 	}
 }
 
-// point lets the scheduler choose who goes on. mem is what op accesses; nil for notifies and waits.
-func (r *rank) point(op *ir.Op, mem *Alloc) {
-	r.m.limit(op)
-	if hook := r.m.cfg.Hooks.Point; hook != nil && !hook(r.device, op, mem) {
+// point lets the scheduler choose who goes on.
+func (r *rank) point(p Point) {
+	r.m.limit(p.Op)
+	p.Device = r.device
+	if hook := r.m.cfg.Hooks.Point; hook != nil && !hook(p) {
 		return
 	}
 	if !r.yield(struct{}{}) {
@@ -119,14 +120,14 @@ func (r *rank) point(op *ir.Op, mem *Alloc) {
 
 // block waits for a cell.
 func (r *rank) block(w *waiting) {
-	r.point(w.op, nil)
+	r.wait = w // at once: it is not this rank's turn before the cell has the value
+	r.point(Point{Op: w.op, Cell: w.cell, Value: w.want, Eq: w.cmp == abi.Eq})
 	for !r.m.ignoring && !w.satisfied(r.m.cfg.Memory) {
-		r.wait = w
 		if !r.yield(struct{}{}) {
 			interp.Stop(errStopped)
 		}
-		r.wait = nil
 	}
+	r.wait = nil
 	r.m.cfg.Memory.Acquire(w.blocked(r.device))
 	r.m.since = time.Now()
 }

@@ -1,12 +1,24 @@
 package sim
 
-import "math/rand/v2"
+import (
+	"errors"
+	"math/rand/v2"
+)
 
 // Scheduler picks who runs next. It is asked at every point where ranks can affect each other.
 type Scheduler interface {
 	// Pick chooses one of the ranks that can run; current is who ran last, -1 at the start.
 	Pick(runnable []int, current int) int
 }
+
+// What Pick may return instead of a rank.
+const (
+	Again = -1 // something has changed: ask with the ranks that can run now
+	Halt  = -2 // end the run, with ErrHalted
+)
+
+// ErrHalted is the error of a run that its scheduler has ended.
+var ErrHalted = errors.New("the scheduler has ended the run")
 
 // RoundRobin lets each rank run up to its next access to what others see.
 type RoundRobin struct{}

@@ -14,7 +14,7 @@ import (
 	"ptoc/verify/load"
 )
 
-var layers = []string{"memory"}
+var layers = []string{"memory", "schedules"}
 
 var header = regexp.MustCompile(`(?m)^# (ranks|repeats|verify|allowed|forbidden): (.*)$`)
 

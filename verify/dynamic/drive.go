@@ -22,10 +22,20 @@ type plan struct {
 	policy Policy
 	seed   uint64
 	sched  sim.Scheduler
-	point  func(device int, op *ir.Op, mem *sim.Alloc) bool
+	point  func(sim.Point) bool
 	held   func(sim.Cell) bool
-	stuck  func(m *memory) bool // instead of memory.stuck
+	stuck  func(*memory) unstuck // instead of memory.stuck
+	begin  func(*memory)
 }
+
+// unstuck is what helps when all ranks wait.
+type unstuck uint8
+
+const (
+	stuckForEver unstuck = iota
+	goesOn
+	halted // the run is of no more interest
+)
 
 // outcome is what a run showed.
 type outcome struct {
@@ -99,9 +109,12 @@ func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *ou
 	mem.held = pl.held
 	o := &outcome{t: t, m: mem}
 	mem.fault = func(f unwritten) { o.unwritten = append(o.unwritten, f) }
+	if pl.begin != nil {
+		pl.begin(mem)
+	}
 	ghosts := 0
 	hooks := sim.Hooks{Kernel: t.kernel, Call: t.called}
-	hooks.Point = func(device int, op *ir.Op, a *sim.Alloc) bool {
+	hooks.Point = func(p sim.Point) bool {
 		if t.full {
 			interp.Stop(errTooLong)
 		}
@@ -111,18 +124,23 @@ func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *ou
 			}
 			return false
 		}
-		return pl.point == nil || pl.point(device, op, a)
+		return pl.point == nil || pl.point(p)
 	}
 	hooks.Stuck = func(bs []sim.Blocked) sim.Resume {
 		if t.ghosts {
 			return sim.Fail
 		}
-		retry := mem.stuck
+		how := stuckForEver
 		if pl.stuck != nil {
-			retry = func() bool { return pl.stuck(mem) }
+			how = pl.stuck(mem)
+		} else if mem.stuck() {
+			how = goesOn
 		}
-		if retry() {
+		switch how {
+		case goesOn:
 			return sim.Retry
+		case halted:
+			return sim.Fail
 		}
 		t.blocked(bs)
 		t.ghosts = true

@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"ptoc/ir"
-	"ptoc/lang/diag"
 	"ptoc/runtime/sim"
 	"ptoc/verify"
 )
@@ -64,7 +63,10 @@ func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 	default:
 		v.Findings = append(v.Findings, wrong(p, s, first, "memory")...)
 	}
-	why := scheduleDependent(first.t)
+	why := ""
+	for _, why = range first.t.wild() {
+		break
+	}
 	switch {
 	case hasErrors(v.Findings):
 		v.Status = verify.Counterexample
@@ -131,28 +133,35 @@ func merge(all, more []verify.Finding) []verify.Finding {
 	return all
 }
 
-// scheduleDependent says why other schedules may do other things than this one; "" if none does. Control
-// flow and operands are functions of the inputs and of what is read; where nothing races, that is the same
-// in every schedule, but for the cells that are read as values, and waits for one value only.
-func scheduleDependent(t *trace) string {
+// wild are the cells for which the order of what ranks do to them can be observed, and why. Control flow
+// and operands are functions of the inputs and of what is read; where nothing races, that is the same in
+// every schedule but for these cells.
+func (t *trace) wild() map[cellID]string {
+	out := map[cellID]string{}
 	for _, c := range sortedCells(t.cells) {
-		name := elementName(c.Mem, c.Off)
-		ns := t.cells[c]
-		if e := t.cellRead(c); e != nil {
-			return fmt.Sprintf("the cell %s is read as a value at %s", name, e.op.Span)
+		if why := t.wildness(c); why != "" {
+			out[idOf(c)] = why
 		}
-		for _, w := range t.waits[c] {
-			if w.eq && !t.isSet[c] && t.mayPass(w) {
-				return fmt.Sprintf("%s may pass the value that the wait at %s needs", name, w.op.Span)
-			}
+	}
+	return out
+}
+
+func (t *trace) wildness(c cellKey) string {
+	name := c.Mem.Name
+	if e := t.cellRead(c); e != nil {
+		return fmt.Sprintf("a cell of %s is read as a value at %s", name, e.op.Span)
+	}
+	for _, w := range t.waits[c] {
+		if w.eq && !t.isSet[c] && t.mayPass(w) {
+			return fmt.Sprintf("a cell of %s may pass the value that the wait at %s needs", name, w.op.Span)
 		}
-		for _, n := range ns {
-			if n.value < 0 && !n.set && n.rank != c.Mem.Device {
-				return fmt.Sprintf("rank %d takes credits from %s of rank %d at %s", n.rank, name, c.Mem.Device, n.op.Span)
-			}
-			if n.set && t.levelsDiffer(c) {
-				return fmt.Sprintf("%s is set while it may be waited for", name)
-			}
+	}
+	for _, n := range t.cells[c] {
+		if n.value < 0 && !n.set && n.rank != c.Mem.Device {
+			return fmt.Sprintf("a rank takes credits from another's %s at %s", name, n.op.Span)
+		}
+		if n.set && t.levelsDiffer(c) {
+			return fmt.Sprintf("a cell of %s is set again while it may be waited for", name)
 		}
 	}
 	return ""
@@ -228,5 +237,3 @@ func dataDependent(m *ir.Module) bool {
 	}
 	return found
 }
-
-var _ = diag.Error

@@ -317,12 +317,23 @@ func (m *memory) deliverMail(chosen func(*event) bool) bool {
 	return any
 }
 
-// forced lets arrive what rank r knows to have happened.
-func (m *memory) forced(r int) {
+// heads are the notifies under way that may arrive next.
+func (m *memory) heads() []*event {
+	var out []*event
+	for i, e := range m.mail {
+		if !slices.ContainsFunc(m.mail[:i], func(k *event) bool { return k.cell == e.cell && (k.rank == e.rank || before(k, e)) }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// forced lets arrive what rank r knows to have happened, in cells that are chosen.
+func (m *memory) forced(r int, chosen func(sim.Cell) bool) {
 	clock := m.t.state[r].clock
 	var last map[sim.Cell]*event
 	for _, e := range m.mail {
-		if int(clock[e.rank]) > e.pos {
+		if int(clock[e.rank]) > e.pos && chosen(e.cell) {
 			if last == nil {
 				last = map[sim.Cell]*event{}
 			}
@@ -341,7 +352,7 @@ func (m *memory) forced(r int) {
 func (m *memory) Acquire(b sim.Blocked) {
 	m.t.waited(b)
 	if !m.t.ghosts {
-		m.forced(b.Device)
+		m.forced(b.Device, func(c sim.Cell) bool { return c.Mem.Device == b.Device })
 	}
 }
 
@@ -373,17 +384,20 @@ func (m *memory) readCells(a *sim.Access, dst []byte) {
 	for _, r := range a.Ranges {
 		for off := r.Off &^ 3; off < r.Off+r.Len; off += 4 {
 			c := sim.Cell{Mem: a.Mem, Off: off}
-			if _, known := m.t.cells[c]; !known || off < r.Off || off+4 > r.Off+r.Len {
+			_, known := m.t.cells[c]
+			known = known || m.held != nil && m.held(c)
+			if !known || off < r.Off || off+4 > r.Off+r.Len {
 				continue
 			}
-			if m.t.read[c] == nil {
-				list := m.t.ranks[a.Device]
-				m.t.read[c] = list[len(list)-1]
-			}
-			if m.reads++; m.reads > patience {
+			if m.reads++; m.held == nil && m.reads > patience {
 				m.deliverMail(func(*event) bool { return true })
 			}
-			binary.LittleEndian.PutUint32(dst[at+off-r.Off:], uint32(m.Peek(c)))
+			if a.Mem.Device != a.Device {
+				m.forced(a.Device, func(x sim.Cell) bool { return x == c })
+			}
+			v := uint32(m.Peek(c))
+			m.t.state[a.Device].hist = mix(m.t.state[a.Device].hist, mix(cellHash(c), uint64(v)+9))
+			binary.LittleEndian.PutUint32(dst[at+off-r.Off:], v)
 		}
 		at += r.Len
 	}

@@ -21,6 +21,7 @@ type token struct {
 	repeats int
 	syms    map[string]int64
 	choices []byte
+	wild    []cellID // explorer: cells whose notifies take their time
 }
 
 const tokenVersion = 1
@@ -37,6 +38,12 @@ func (k token) String() string {
 		b = binary.AppendUvarint(b, uint64(len(n)))
 		b = append(b, n...)
 		b = binary.AppendVarint(b, k.syms[n])
+	}
+	b = binary.AppendUvarint(b, uint64(len(k.wild)))
+	for _, c := range k.wild {
+		b = binary.AppendUvarint(b, uint64(c.device))
+		b = binary.AppendUvarint(b, uint64(c.alloc))
+		b = binary.AppendUvarint(b, uint64(c.off))
 	}
 	b = append(b, packed(k.choices)...)
 	return hex.EncodeToString(append(b, byte(crc32.ChecksumIEEE(b))))
@@ -73,6 +80,9 @@ func parseToken(text string) (token, error) {
 		v, n := binary.Varint(r.b)
 		r.skip(n)
 		k.syms[name] = v
+	}
+	for range min(r.uvarint(), 1<<16) {
+		k.wild = append(k.wild, cellID{int(r.uvarint()), int(r.uvarint()), int64(r.uvarint())})
 	}
 	for len(r.b) > 0 && !r.bad {
 		c := r.bytes(1)

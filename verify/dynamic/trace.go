@@ -48,7 +48,8 @@ type event struct {
 	acq   *event  // the last acquire of the rank at or before this
 	clock []int32 // acquires: how many events of each rank must have happened
 	took  []*event
-	ghost bool // would have happened, had the waits before it returned
+	hist  uint64 // notifies: of their rank
+	ghost bool   // would have happened, had the waits before it returned
 }
 
 const never = int(^uint32(0) >> 1)
@@ -69,8 +70,6 @@ type trace struct {
 	waits map[cellKey][]*event
 	order []*event // notifies, waits and meetings in the order of the run
 	isSet map[cellKey]bool
-	isEq  map[cellKey]bool
-	read  map[cellKey]*event // cells that are read as values
 	seq   int
 	state []rankState
 
@@ -88,6 +87,7 @@ type rankState struct {
 	flying  []*event             // writes to peers that are not released yet
 	lastAcq *event
 	clock   []int32
+	hist    uint64 // a hash of all that it did, read and acquired
 }
 
 type accessKey struct {
@@ -101,7 +101,7 @@ const maxEvents = 2_000_000
 
 func newTrace(ranks int) *trace {
 	t := &trace{ranks: make([][]*event, ranks), cells: map[cellKey][]*event{}, waits: map[cellKey][]*event{},
-		isSet: map[cellKey]bool{}, isEq: map[cellKey]bool{}, read: map[cellKey]*event{}, state: make([]rankState, ranks)}
+		isSet: map[cellKey]bool{}, state: make([]rankState, ranks)}
 	for r := range t.state {
 		t.state[r] = rankState{call: -1, open: map[accessKey]*event{}, clock: make([]int32, ranks)}
 	}
@@ -200,6 +200,9 @@ func (t *trace) fenced(r int) {
 func (t *trace) notified(r int, c sim.Cell, op *ir.Op, value int32, set bool) *event {
 	e := t.add(r, event{kind: notify, op: op, cell: c, value: value, set: set})
 	t.released(r, e.pos)
+	s := &t.state[r]
+	s.hist = mix(mix(s.hist, cellHash(c)), uint64(uint32(value))<<1|uint64(b2i(set)))
+	e.hist = s.hist
 	if !t.ghosts {
 		t.cells[c] = append(t.cells[c], e)
 		t.order = append(t.order, e)
@@ -211,7 +214,6 @@ func (t *trace) notified(r int, c sim.Cell, op *ir.Op, value int32, set bool) *e
 func (t *trace) waited(b sim.Blocked) *event {
 	e := t.add(b.Device, event{kind: wait, op: b.Op, cell: b.Cell, value: b.Want, eq: b.Eq})
 	clear(t.state[b.Device].open)
-	t.isEq[b.Cell] = t.isEq[b.Cell] || b.Eq
 	if !t.ghosts {
 		t.waits[b.Cell] = append(t.waits[b.Cell], e)
 		t.order = append(t.order, e)
@@ -227,6 +229,17 @@ func (t *trace) acquired(e *event) {
 	e.clock[e.rank] = int32(e.pos + 1)
 	t.advance(e)
 	s.lastAcq, e.acq, s.clock = e, e, e.clock
+	s.hist = mix(mix(s.hist, cellHash(e.cell)), 5)
+	for _, n := range e.took {
+		s.hist = mix(s.hist, n.hist)
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // gathered notes that the host has waited for all ranks.
