@@ -118,12 +118,7 @@ func mkDim(terms []term) Dim {
 		}
 		t.key = strings.Join(parts, " * ")
 	}
-	sort.SliceStable(terms, func(a, b int) bool {
-		if (terms[a].key == "") != (terms[b].key == "") {
-			return terms[b].key == "" // the constant comes last: NR + 1
-		}
-		return terms[a].key < terms[b].key
-	})
+	sortTerms(terms)
 	out := terms[:0]
 	for _, t := range terms {
 		if n := len(out); n > 0 && out[n-1].key == t.key {
@@ -132,8 +127,30 @@ func mkDim(terms []term) Dim {
 			out = append(out, t)
 		}
 	}
-	kept := out[:0]
-	for _, t := range out {
+	return ofTerms(out)
+}
+
+// before is the order of terms in a dim: by key, and the constant comes last: NR + 1.
+func (t term) before(u term) bool {
+	if (t.key == "") != (u.key == "") {
+		return u.key == ""
+	}
+	return t.key < u.key
+}
+
+// sortTerms is a stable insertion sort: there are two or three, mostly in order.
+func sortTerms(ts []term) {
+	for i := 1; i < len(ts); i++ {
+		for j := i; j > 0 && ts[j].before(ts[j-1]); j-- {
+			ts[j], ts[j-1] = ts[j-1], ts[j]
+		}
+	}
+}
+
+// ofTerms makes a dim of terms that are sorted and merged; it owns them.
+func ofTerms(ts []term) Dim {
+	kept := ts[:0]
+	for _, t := range ts {
 		if t.coef != 0 {
 			kept = append(kept, t)
 		}
@@ -147,6 +164,11 @@ func keyOf(terms []term) string {
 		return terms[0].key
 	}
 	var b strings.Builder
+	size := 0
+	for _, t := range terms {
+		size += len(t.key) + 8 // " + " and a small coefficient
+	}
+	b.Grow(size)
 	for i, t := range terms {
 		coef := sign(&b, i, t)
 		if t.key == "" {
@@ -237,7 +259,28 @@ func (d Dim) Add(e Dim) Dim {
 			return ConstDim(n + m)
 		}
 	}
-	return mkDim(append(append([]term(nil), d.terms...), e.terms...))
+	return d.plus(e, 1)
+}
+
+// plus is d + n * e: a merge of two sorted lists.
+func (d Dim) plus(e Dim, n int64) Dim {
+	a, b := d.terms, e.terms
+	out := make([]term, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].before(b[0]):
+			out, a = append(out, a[0]), a[1:]
+		case len(a) > 0 && a[0].key == b[0].key:
+			t := a[0]
+			t.coef += n * b[0].coef
+			out, a, b = append(out, t), a[1:], b[1:]
+		default:
+			t := b[0]
+			t.coef *= n
+			out, b = append(out, t), b[1:]
+		}
+	}
+	return ofTerms(out)
 }
 
 // Scale is n * d.
@@ -252,7 +295,7 @@ func (d Dim) Scale(n int64) Dim {
 	for i := range ts {
 		ts[i].coef *= n
 	}
-	return mkDim(ts)
+	return ofTerms(ts)
 }
 
 // Sub is d - e.
@@ -260,7 +303,7 @@ func (d Dim) Sub(e Dim) Dim {
 	if d.key == e.key {
 		return Dim{}
 	}
-	return d.Add(e.Scale(-1))
+	return d.plus(e, -1)
 }
 
 // Mul is d * e.
@@ -341,6 +384,9 @@ func (d Dim) extreme(e Dim, op AtomOp) Dim {
 
 // Subst replaces atoms; f returns false to keep one. Operands of //, %, min, max are replaced first.
 func (d Dim) Subst(f func(Atom) (Dim, bool)) Dim {
+	if !d.changedBy(f) {
+		return d
+	}
 	out := Dim{}
 	for _, t := range d.terms {
 		p := ConstDim(t.coef)
@@ -350,6 +396,17 @@ func (d Dim) Subst(f func(Atom) (Dim, bool)) Dim {
 		out = out.Add(p)
 	}
 	return out
+}
+
+func (d Dim) changedBy(f func(Atom) (Dim, bool)) bool {
+	for _, t := range d.terms {
+		for _, a := range t.atoms {
+			if _, ok := f(a); ok || a.A.changedBy(f) || a.B.changedBy(f) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (a Atom) subst(f func(Atom) (Dim, bool)) Dim {

@@ -71,26 +71,23 @@ func (f *Func) Params() []*Value { return f.Body.Args }
 // DimSyms are the symbols in the parameter types and the body, sorted: each is a run-time argument.
 func (f *Func) DimSyms() []string {
 	seen := map[string]bool{}
-	addType := func(t Type) {
-		SubstType(t, func(a Atom) (Dim, bool) {
+	addDim := func(d Dim) {
+		d.Walk(func(a Atom) {
 			if a.Op == AtomSym {
 				seen[a.Sym] = true
 			}
-			return Dim{}, false
 		})
 	}
-	addDim := func(d Dim) {
-		for _, s := range d.Syms() {
-			seen[s] = true
-		}
-	}
+	addType := func(t Type) { eachDim(t, addDim) }
 	for _, p := range f.Params() {
 		addType(p.Type)
 	}
 	f.Body.Walk(func(op *Op) {
-		for _, v := range op.Operands() {
-			if v.IsConst() {
-				addDim(v.Const.Dim)
+		for _, a := range op.Args {
+			for _, v := range a.Vals {
+				if v.IsConst() {
+					addDim(v.Const.Dim)
+				}
 			}
 		}
 		for _, r := range op.Results {
@@ -160,7 +157,11 @@ func NewOp(k *Kind, span source.Span) *Op {
 
 // Operands are all operand values in parameter order.
 func (op *Op) Operands() []*Value {
-	var out []*Value
+	n := 0
+	for _, a := range op.Args {
+		n += len(a.Vals)
+	}
+	out := make([]*Value, 0, n)
 	for _, a := range op.Args {
 		out = append(out, a.Vals...)
 	}
@@ -295,12 +296,11 @@ func DimOf(v *Value) Dim {
 		return v.Const.Dim
 	}
 	if v.Def != nil && v.Def.Kind.DimFold != nil && DTypeOf(v.Type) == INDEX {
-		ops := v.Def.Operands()
-		if len(ops) == 2 {
-			return v.Def.Kind.DimFold(DimOf(ops[0]), DimOf(ops[1]))
+		if args := v.Def.Args; len(args) == 2 && len(args[0].Vals) == 1 && len(args[1].Vals) == 1 {
+			return v.Def.Kind.DimFold(DimOf(args[0].Vals[0]), DimOf(args[1].Vals[0]))
 		}
 	}
-	return Dim{}.Add(atomDim(Atom{Op: AtomVal, Val: v}))
+	return ValueDim(v)
 }
 
 // DimsOf maps DimOf.

@@ -199,6 +199,29 @@ func ShapeOf(t Type) []Dim {
 	return nil
 }
 
+// eachDim calls f for every dim that t is made of.
+func eachDim(t Type, f func(Dim)) {
+	switch t := t.(type) {
+	case *Tensor:
+		for _, d := range t.Dims {
+			f(d)
+		}
+	case *Tile:
+		for _, d := range t.Dims {
+			f(d)
+		}
+		for _, d := range t.Cap {
+			f(d)
+		}
+	case *Buffer:
+		f(t.Bytes)
+	case *Tuple:
+		for _, e := range t.Elems {
+			eachDim(e, f)
+		}
+	}
+}
+
 // SubstType replaces atoms in the dims of a type.
 func SubstType(t Type, f func(Atom) (Dim, bool)) Type {
 	sub := func(ds []Dim) []Dim {
