@@ -1,0 +1,296 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"ptoc/codegen/abi"
+	"ptoc/runtime/failure"
+)
+
+// Config says what an engine runs. Driver, Ranks and Kernels must be set.
+type Config struct {
+	Driver  Driver
+	Ranks   int
+	PTX     string // of all kernels; "" if there are none
+	Kernels []Kernel
+	Sites   []Site // what faults number
+
+	// Timeout is how long the ranks may go without progress; 0: for ever. Grace is how long they may then
+	// take to leave their kernels; 0: 2 s.
+	Timeout time.Duration
+	Grace   time.Duration
+
+	// OneGPU puts all ranks on the first GPU even where each could have one of its own.
+	OneGPU bool
+}
+
+// Kernel is an entry of the PTX and what its launches need.
+type Kernel struct {
+	Name    string // of the function in the program
+	Symbol  string // in the PTX
+	Threads int    // of a block
+	Shared  int    // bytes of dynamic shared memory
+	Writes  []bool // by argument slot: a tensor that the kernel may write
+	// Arena is how much scratch in global memory a call with these arguments needs; nil: none.
+	Arena func(args []int64) (int64, error)
+}
+
+// Site is an op that may fail.
+type Site struct {
+	failure.Place
+	Kernel string
+}
+
+// Engine is a set of ranks on GPUs. It is not for several goroutines at once.
+type Engine struct {
+	cfg    Config
+	clock  Clock
+	groups []*group // the GPUs in use
+	home   []*group // of each rank
+	abort  HostMemory
+
+	queue     [][]command // by rank
+	submitted []int64     // by rank
+	completed []int64
+
+	heap    heap
+	windows windows
+	elapsed time.Duration
+	broken  error // the GPU does not work any more
+}
+
+// command is a kernel that a rank was given.
+type command struct {
+	kernel int
+	args   []abi.Arg
+}
+
+// group is a GPU with the ranks that run on it.
+type group struct {
+	dev        Device
+	ranks      []int
+	main, look Stream
+	own        []Stream // one a rank, where ranks run different kernels
+	functions  []Function
+	occupancy  []int // blocks on one multiprocessor, by kernel
+
+	control    Ptr        // a RankCtl for each rank
+	seen       HostMemory // what they were when the host looked last
+	looked     Event
+	ready      Event
+	start, end Event
+
+	stage  staging // records and arguments of a flush
+	tables staging // domains
+	arenas []scratch
+	events []Event // of steps
+}
+
+// scratch is memory of the GPU that grows.
+type scratch struct {
+	at   Ptr
+	size int64
+}
+
+const controlBytes = int64(unsafe.Sizeof(abi.RankCtl{}))
+
+// Open makes ranks. The error wraps ErrNoGPU if there is nothing to run them on.
+func Open(cfg Config) (*Engine, error) {
+	if cfg.Ranks < 1 || cfg.Ranks > abi.MaxRanks {
+		return nil, fmt.Errorf("%d ranks: an engine has 1 to %d", cfg.Ranks, abi.MaxRanks)
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 2 * time.Second
+	}
+	devices, err := cfg.Driver.Devices()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{cfg: cfg, queue: make([][]command, cfg.Ranks), submitted: make([]int64, cfg.Ranks), completed: make([]int64, cfg.Ranks)}
+	if c, ok := cfg.Driver.(Clock); ok {
+		e.clock = c
+	} else {
+		e.clock = wallClock{}
+	}
+	e.windows.segments = make([]scratch, cfg.Ranks)
+	if err := e.place(devices); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	for _, g := range e.groups {
+		if err := g.prepare(&cfg); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	if e.abort, err = e.groups[0].dev.MallocHost(64); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time        { return time.Now() }
+func (wallClock) Sleep(d time.Duration) { time.Sleep(d) }
+
+// place gives every rank a GPU: one of its own where there are enough that reach each other's memory, else
+// all share the first.
+func (e *Engine) place(devices []Device) error {
+	if i := devices[0].Info(); i.Major < 8 || !i.CanCooperate {
+		closeAll(devices)
+		return fmt.Errorf("%w: %s has compute capability %d.%d, kernels need 8.0 (Ampere) or later", ErrNoGPU, i.Name, i.Major, i.Minor)
+	}
+	used := 1
+	if n := e.cfg.Ranks; n > 1 && !e.cfg.OneGPU && len(devices) >= n && connect(devices[:n]) == nil {
+		used = n
+	}
+	closeAll(devices[used:])
+	for _, d := range devices[:used] {
+		e.groups = append(e.groups, &group{dev: d})
+	}
+	for r := range e.cfg.Ranks {
+		g := e.groups[r%used]
+		g.ranks = append(g.ranks, r)
+		e.home = append(e.home, g)
+	}
+	return nil
+}
+
+func closeAll(devices []Device) {
+	for _, d := range devices {
+		d.Close()
+	}
+}
+
+// connect lets every GPU reach all others.
+func connect(devices []Device) error {
+	for _, d := range devices {
+		if d.Info().Major < 8 {
+			return fmt.Errorf("%s is too old", d.Info().Name)
+		}
+		for _, o := range devices {
+			if d == o {
+				continue
+			}
+			if err := d.EnablePeer(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepare makes what a group keeps: streams, events, control blocks, kernels.
+func (g *group) prepare(cfg *Config) (err error) {
+	for _, s := range []*Stream{&g.main, &g.look} {
+		if *s, err = g.dev.NewStream(); err != nil {
+			return err
+		}
+	}
+	for _, ev := range []*Event{&g.looked, &g.ready, &g.start, &g.end} {
+		if *ev, err = g.dev.NewEvent(); err != nil {
+			return err
+		}
+	}
+	n := controlBytes * int64(len(g.ranks))
+	if g.control, err = g.dev.Malloc(n); err != nil {
+		return err
+	}
+	if g.seen, err = g.dev.MallocHost(n); err != nil {
+		return err
+	}
+	g.arenas = make([]scratch, len(g.ranks))
+	if err := g.dev.Zero(g.main, g.control, n); err != nil || cfg.PTX == "" {
+		return err
+	}
+	return g.load(cfg)
+}
+
+// load loads the kernels.
+func (g *group) load(cfg *Config) error {
+	m, err := g.dev.Load(cfg.PTX)
+	if err != nil {
+		return fmt.Errorf("the driver does not take the kernels: %w", err)
+	}
+	for _, k := range cfg.Kernels {
+		f, err := g.dev.Function(m, k.Symbol)
+		if err != nil {
+			return fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		n, err := g.dev.Occupancy(f, k.Threads, k.Shared)
+		if err != nil {
+			return fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		g.functions, g.occupancy = append(g.functions, f), append(g.occupancy, n)
+	}
+	return nil
+}
+
+// Close gives the GPUs back. What an engine allocated goes with the context's last user; a stuck kernel
+// is not waited for.
+func (e *Engine) Close() error {
+	if e.broken == nil {
+		e.release()
+	}
+	var err error
+	for _, g := range e.groups {
+		err = errors.Join(err, g.dev.Close())
+	}
+	e.groups = nil
+	return err
+}
+
+// release frees memory; errors here would only hide what went wrong before.
+func (e *Engine) release() {
+	for _, b := range e.heap.buffers {
+		e.freeBuffer(b)
+	}
+	for r, s := range e.windows.segments {
+		if s.at != 0 {
+			e.home[r].dev.Free(s.at)
+		}
+	}
+	for _, g := range e.groups {
+		for _, p := range []Ptr{g.control, g.stage.dev.at, g.tables.dev.at} {
+			if p != 0 {
+				g.dev.Free(p)
+			}
+		}
+		for _, a := range g.arenas {
+			if a.at != 0 {
+				g.dev.Free(a.at)
+			}
+		}
+		for _, h := range []HostMemory{g.seen, g.stage.host, g.tables.host} {
+			if h.Data != nil {
+				g.dev.FreeHost(h)
+			}
+		}
+	}
+	if e.abort.Data != nil {
+		e.groups[0].dev.FreeHost(e.abort)
+	}
+}
+
+// Ranks is their number.
+func (e *Engine) Ranks() int { return e.cfg.Ranks }
+
+// GPUs describes the GPUs in use.
+func (e *Engine) GPUs() []Info {
+	var out []Info
+	for _, g := range e.groups {
+		out = append(out, g.dev.Info())
+	}
+	return out
+}
+
+// Elapsed is how long the GPU took for the kernels of the last Wait, copies of tensors left out.
+func (e *Engine) Elapsed() time.Duration { return e.elapsed }
+
+// Submit gives a rank a kernel. It keeps nothing of args. Kernels start when the host waits.
+func (e *Engine) Submit(rank, kernel int, args []abi.Arg) {
+	e.queue[rank] = append(e.queue[rank], command{kernel, append([]abi.Arg(nil), args...)})
+	e.submitted[rank]++
+}

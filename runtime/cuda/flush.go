@@ -1,0 +1,271 @@
+package cuda
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"ptoc/codegen/abi"
+)
+
+// Wait runs everything that was submitted. A *failure.Failure says what went wrong on the ranks.
+func (e *Engine) Wait(ctx context.Context) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	work := false
+	for _, q := range e.queue {
+		work = work || len(q) > 0
+	}
+	if !work {
+		return nil
+	}
+	defer e.forgetQueue()
+	plans := make([][]step, len(e.groups))
+	for i, g := range e.groups {
+		plans[i] = plan(e.queues(g))
+		if err := g.fits(&e.cfg, plans[i]); err != nil {
+			return err
+		}
+	}
+	written, err := e.start(plans)
+	if err != nil {
+		return e.breakDown(err)
+	}
+	w := &watch{e: e, plans: plans, written: written}
+	return w.run(ctx)
+}
+
+func (e *Engine) forgetQueue() {
+	for r := range e.queue {
+		e.queue[r] = e.queue[r][:0]
+	}
+}
+
+// queues are those of a group's ranks.
+func (e *Engine) queues(g *group) [][]command {
+	out := make([][]command, len(g.ranks))
+	for i, r := range g.ranks {
+		out[i] = e.queue[r]
+	}
+	return out
+}
+
+// start brings the GPUs' memory up to date and launches the steps.
+func (e *Engine) start(plans [][]step) (written []*Buffer, err error) {
+	if err := e.growWindows(); err != nil {
+		return nil, err
+	}
+	e.windows.filled = max(e.windows.filled, e.windows.used)
+	if err := e.tell(); err != nil {
+		return nil, err
+	}
+	used, written := e.traffic()
+	for _, b := range used {
+		if err := e.groups[0].dev.Upload(e.groups[0].main, b.dev, b.Data); err != nil {
+			return nil, err
+		}
+	}
+	for _, v := range e.windows.views {
+		g := e.home[v.rank]
+		if err := g.dev.Upload(g.main, e.windows.segments[v.rank].at+Ptr(v.offset), v.memory.Data); err != nil {
+			return nil, err
+		}
+	}
+	params := make([][]Ptr, len(e.groups))
+	for i, g := range e.groups {
+		if params[i], err = e.stageArguments(g, plans[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.meet(); err != nil {
+		return nil, err
+	}
+	for i, g := range e.groups {
+		if err := g.launch(&e.cfg, plans[i], params[i]); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+// meet lets no GPU begin before the memory of all is ready: its kernels write into the others' windows.
+func (e *Engine) meet() error {
+	for _, g := range e.groups {
+		if err := g.dev.Record(g.ready, g.main); err != nil {
+			return err
+		}
+	}
+	for _, g := range e.groups {
+		for _, o := range e.groups {
+			if o == g {
+				continue
+			}
+			if err := g.dev.WaitEvent(g.main, o.ready); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stageArguments writes the launch records of all steps, and says where each step's are.
+func (e *Engine) stageArguments(g *group, steps []step) ([]Ptr, error) {
+	const record, context = int64(unsafe.Sizeof(abi.GPULaunch{})), int64(unsafe.Sizeof(abi.GPUCtx{}))
+	need := int64(0)
+	for _, s := range steps {
+		need += (record+15)&^15*int64(len(s.ranks)) + 16
+		for _, r := range s.ranks {
+			need += context + 8*int64(len(e.queue[g.ranks[r]][s.at].args)) + 48
+		}
+	}
+	if err := g.stage.reset(g.dev, need); err != nil {
+		return nil, err
+	}
+	if err := e.growArenas(g, steps); err != nil {
+		return nil, err
+	}
+	var out []Ptr
+	for _, s := range steps {
+		records, at := g.stage.add(record * int64(len(s.ranks)))
+		for i, r := range s.ranks {
+			c := &e.queue[g.ranks[r]][s.at]
+			args := e.resolve(g.ranks[r], c)
+			data, argsAt := g.stage.add(8 * int64(max(len(args), 1)))
+			for j, x := range args {
+				put(data[8*j:], x)
+			}
+			ctx, ctxAt := g.stage.add(context)
+			put(ctx, e.context(g, r))
+			put(records[int64(i)*record:], abi.GPULaunch{Ctx: uintptr(ctxAt), Args: uintptr(argsAt)})
+		}
+		out = append(out, at)
+	}
+	return out, g.stage.upload(g.dev, g.main)
+}
+
+// context is what kernels of a rank know beside their arguments. Their own patience is for the case that
+// the host is not there any more to tell them to stop.
+func (e *Engine) context(g *group, r int) abi.GPUCtx {
+	self := uintptr(g.control) + uintptr(controlBytes)*uintptr(r)
+	c := abi.GPUCtx{Device: int32(g.ranks[r]), NDevices: int32(e.cfg.Ranks), Arena: uintptr(g.arenas[r].at), ArenaBytes: g.arenas[r].size,
+		Abort: uintptr(e.abort.Ptr), Fault: self + uintptr(abi.Offset[abi.RankCtl]("Fault")), Self: self}
+	if e.cfg.Timeout > 0 {
+		c.Patience = 2*e.cfg.Timeout.Nanoseconds() + 10e9
+	}
+	return c
+}
+
+// resolve turns a command's arguments into what the kernel reads.
+func (e *Engine) resolve(rank int, c *command) []int64 {
+	out := make([]int64, len(c.args))
+	for i, a := range c.args {
+		switch a.Tag {
+		case abi.TagDomain:
+			out[i] = int64(e.windows.where[a.Value][rank])
+		case abi.TagWindow:
+			out[i] = int64(e.windows.segments[rank].at) + a.Value
+		default:
+			out[i] = a.Value
+		}
+	}
+	return out
+}
+
+// growArenas makes a rank's scratch as large as the largest of its kernels needs.
+func (e *Engine) growArenas(g *group, steps []step) error {
+	for _, s := range steps {
+		k := &e.cfg.Kernels[s.kernel]
+		if k.Arena == nil {
+			continue
+		}
+		for _, r := range s.ranks {
+			n, err := k.Arena(e.resolve(g.ranks[r], &e.queue[g.ranks[r]][s.at]))
+			if err != nil {
+				return fmt.Errorf("scratch of %s: %w", k.Name, err)
+			}
+			a := &g.arenas[r]
+			if n <= a.size {
+				continue
+			}
+			if a.at != 0 {
+				g.dev.Free(a.at)
+			}
+			*a = scratch{}
+			at, err := g.dev.Malloc(n)
+			if err != nil {
+				return fmt.Errorf("scratch of %s: %w", k.Name, err)
+			}
+			*a = scratch{at, n}
+		}
+	}
+	return nil
+}
+
+// launch starts the steps of a GPU and records their ends.
+func (g *group) launch(cfg *Config, steps []step, params []Ptr) error {
+	if err := g.dev.Record(g.start, g.main); err != nil {
+		return err
+	}
+	forked := map[int]bool{}
+	for i := range steps {
+		s := &steps[i]
+		on := g.main
+		if s.own {
+			var err error
+			if on, err = g.fork(s.ranks[0], forked); err != nil {
+				return err
+			}
+		}
+		k := &cfg.Kernels[s.kernel]
+		l := Launch{Function: g.functions[s.kernel], GridX: 1, GridY: len(s.ranks), Threads: k.Threads, Shared: k.Shared, Param: params[i],
+			Cooperative: !s.own}
+		if err := g.dev.Launch(on, l); err != nil {
+			return fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		if err := g.mark(i, s, on); err != nil {
+			return err
+		}
+	}
+	for i := range steps {
+		if steps[i].own {
+			if err := g.dev.WaitEvent(g.main, steps[i].event); err != nil {
+				return err
+			}
+		}
+	}
+	return g.dev.Record(g.end, g.main)
+}
+
+// fork is the stream of one rank, which begins where the main stream is.
+func (g *group) fork(r int, forked map[int]bool) (s Stream, err error) {
+	for len(g.own) <= r {
+		if s, err = g.dev.NewStream(); err != nil {
+			return 0, err
+		}
+		g.own = append(g.own, s)
+	}
+	if forked[r] {
+		return g.own[r], nil
+	}
+	if len(forked) == 0 {
+		if err := g.dev.Record(g.ready, g.main); err != nil {
+			return 0, err
+		}
+	}
+	forked[r] = true
+	return g.own[r], g.dev.WaitEvent(g.own[r], g.ready)
+}
+
+// mark records the end of the i-th step.
+func (g *group) mark(i int, s *step, on Stream) error {
+	for len(g.events) <= i {
+		ev, err := g.dev.NewEvent()
+		if err != nil {
+			return err
+		}
+		g.events = append(g.events, ev)
+	}
+	s.event = g.events[i]
+	return g.dev.Record(s.event, on)
+}

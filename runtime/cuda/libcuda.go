@@ -1,0 +1,180 @@
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// libcuda is the driver's library. Symbols are those of CUDA 11.4 and later, with the version suffixes
+// that cuda.h hides.
+type libcuda struct {
+	version int
+	fn      map[string]uintptr
+}
+
+// symbols that every driver since CUDA 11.4 has.
+var symbols = []string{
+	"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
+	"cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDeviceCanAccessPeer",
+	"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent", "cuCtxEnablePeerAccess",
+	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync", "cuMemFreeAsync", "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute",
+	"cuMemHostAlloc", "cuMemFreeHost", "cuMemHostGetDevicePointer_v2",
+	"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
+	"cuStreamCreate", "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuEventQuery", "cuEventElapsedTime",
+	"cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkDestroy",
+	"cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+	"cuLaunchKernel", "cuLaunchCooperativeKernel",
+	"cuIpcGetMemHandle", "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle",
+}
+
+// environment is set before the library starts: a hardware queue for each of many streams, so that ranks
+// which run side by side do not wait for each other's launches; and modules loaded whole, because loading
+// a kernel late would wait for the kernels that run.
+var environment = map[string]string{"CUDA_DEVICE_MAX_CONNECTIONS": "32", "CUDA_MODULE_LOADING": "EAGER"}
+
+var system = sync.OnceValues(func() (*libcuda, error) { return openLibrary(libraryNames()) })
+
+// System is the machine's driver. Its error wraps ErrNoGPU.
+func System() (Driver, error) {
+	l, err := system()
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func libraryNames() []string {
+	if p := os.Getenv("PTOC_LIBCUDA"); p != "" {
+		return []string{p}
+	}
+	return []string{"libcuda.so.1", "libcuda.so"}
+}
+
+// openLibrary opens the first library that is there and starts it.
+func openLibrary(names []string) (*libcuda, error) {
+	setEnvironment()
+	var h uintptr
+	var err error
+	for _, n := range names {
+		if h, err = purego.Dlopen(n, purego.RTLD_NOW|purego.RTLD_LOCAL); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: NVIDIA's driver is not installed (%s cannot be opened)", ErrNoGPU, names[0])
+	}
+	l := &libcuda{fn: map[string]uintptr{}}
+	for _, s := range symbols {
+		if l.fn[s], err = purego.Dlsym(h, s); err != nil {
+			return nil, fmt.Errorf("%w: the driver is too old: it has no %s, which CUDA 11.4 brought", ErrNoGPU, s)
+		}
+	}
+	if r := l.do("cuInit", 0); r != success {
+		return nil, l.cannotStart(r)
+	}
+	var v int32
+	l.do("cuDriverGetVersion", uintptr(unsafe.Pointer(&v)))
+	l.version = int(v)
+	return l, nil
+}
+
+func (l *libcuda) cannotStart(r int) error {
+	if r == errorNoDevice {
+		return fmt.Errorf("%w: the driver is installed and finds no GPU", ErrNoGPU)
+	}
+	return fmt.Errorf("%w: %w", ErrNoGPU, l.failed("cuInit", r))
+}
+
+// setEnvironment calls the C library's setenv: os.Setenv does not reach C code. What the user set stays.
+func setEnvironment() {
+	h, err := purego.Dlopen("", purego.RTLD_NOW)
+	if err != nil {
+		return
+	}
+	setenv, err := purego.Dlsym(h, "setenv")
+	if err != nil {
+		return
+	}
+	for name, value := range environment {
+		const keep = 0
+		n, v := cString(name), cString(value)
+		syscall(setenv, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(v)), keep)
+	}
+}
+
+// syscall calls a C function. Pointers are converted to uintptr in the call itself: then what they point
+// to stays where it is until the call returns.
+//
+//go:uintptrescapes
+//go:noinline
+func syscall(fn uintptr, args ...uintptr) int {
+	r, _, _ := purego.SyscallN(fn, args...)
+	return int(int32(r))
+}
+
+// do calls a function of the driver that needs no context.
+//
+//go:uintptrescapes
+//go:noinline
+func (l *libcuda) do(name string, args ...uintptr) int {
+	return syscall(l.fn[name], args...)
+}
+
+// failed describes a result that is not success.
+func (l *libcuda) failed(call string, result int) error {
+	e := &Error{Call: call, Code: result, Name: "unknown error"}
+	var s uintptr
+	if l.do("cuGetErrorName", uintptr(result), uintptr(unsafe.Pointer(&s))) == success && s != 0 {
+		e.Name = goString(s)
+	}
+	if l.do("cuGetErrorString", uintptr(result), uintptr(unsafe.Pointer(&s))) == success && s != 0 {
+		e.Text = goString(s)
+	}
+	return e
+}
+
+func (l *libcuda) Version() int { return l.version }
+
+// Devices opens all GPUs of the machine.
+func (l *libcuda) Devices() ([]Device, error) {
+	var n int32
+	if r := l.do("cuDeviceGetCount", uintptr(unsafe.Pointer(&n))); r != success {
+		return nil, l.failed("cuDeviceGetCount", r)
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%w: the driver is installed and finds no GPU", ErrNoGPU)
+	}
+	var out []Device
+	for i := range int(n) {
+		d, err := l.open(i)
+		if err != nil {
+			for _, o := range out {
+				o.Close()
+			}
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// cString is a zero-terminated copy.
+func cString(s string) *byte { return &append([]byte(s), 0)[0] }
+
+func goString(p uintptr) string {
+	base := *(*unsafe.Pointer)(unsafe.Pointer(&p))
+	n := 0
+	for *(*byte)(unsafe.Add(base, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(base), n))
+}
+
+// bytesAt is C memory as a slice.
+func bytesAt(p uintptr, n int64) []byte {
+	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&p))), n)
+}

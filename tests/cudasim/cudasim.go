@@ -1,0 +1,192 @@
+// Package cudasim is a CUDA driver that runs PTX on the interpreter: what is tested with it is everything
+// that ptoc does for a GPU, except the GPU.
+//
+// Nothing happens at the same time here. Streams are queues; asking whether an event is over lets the
+// kernels run on for a while, so that a host which asks again and again sees them go on, and what it does
+// meanwhile, they see. The clock counts their instructions.
+package cudasim
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"ptoc/runtime/cuda"
+	"ptoc/tests/ptxsim"
+)
+
+// Driver is a cuda.Driver and a cuda.Clock. Its zero value has one GPU.
+type Driver struct {
+	GPUs         int // 0: 1
+	SMs          int // of each; 0: 8
+	BlocksPerSM  int // 0: what shared memory allows, at most 16
+	NoPeers      bool
+	Missing      bool // there is no GPU
+	Seed         uint64
+	Races        bool
+	StepLimit    int64
+	NsPerStep    int64 // of the clock; 0: 1
+	FailLaunches int   // the n-th launch fails; 0: none
+
+	Launches []Launch // what was launched
+	Text     string   // the last PTX that was loaded
+	Steps    int64    // executed so far
+
+	mem     *ptxsim.Memory
+	devices []*device
+	free    map[cuda.Ptr]int64 // what was freed, with its size
+	sizes   map[cuda.Ptr]int64
+	slept   time.Duration
+	runs    *batch
+}
+
+// Launch is one that was made.
+type Launch struct {
+	GPU         int
+	Entry       string
+	Ranks       int
+	Cooperative bool
+}
+
+// Version is that of CUDA 12.4.
+func (d *Driver) Version() int { return 12040 }
+
+// Now follows the instructions that were executed, and how long the host slept.
+func (d *Driver) Now() time.Time {
+	return time.Unix(0, 0).Add(time.Duration(d.steps()*max(d.NsPerStep, 1)) + d.slept)
+}
+
+func (d *Driver) steps() int64 {
+	if d.runs != nil {
+		return d.Steps + d.runs.steps
+	}
+	return d.Steps
+}
+
+// Sleep passes at once; kernels would have run meanwhile.
+func (d *Driver) Sleep(t time.Duration) {
+	if d.runs == nil {
+		d.slept += t
+	}
+}
+
+// Devices opens the GPUs.
+func (d *Driver) Devices() ([]cuda.Device, error) {
+	if d.Missing {
+		return nil, fmt.Errorf("%w: the driver is installed and finds no GPU", cuda.ErrNoGPU)
+	}
+	if d.mem == nil {
+		d.mem = ptxsim.NewMemory()
+		d.free, d.sizes = map[cuda.Ptr]int64{}, map[cuda.Ptr]int64{}
+	}
+	d.devices = nil
+	var out []cuda.Device
+	for i := range max(d.GPUs, 1) {
+		g := &device{d: d, index: i}
+		d.devices = append(d.devices, g)
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// batch is launches that run at the same time.
+type batch struct {
+	streams map[*stream]bool // whose launches these are
+	resume  func() (struct{}, bool)
+	steps   int64
+	err     error
+}
+
+// start runs the launches at the heads of all streams. A stream's launches follow each other.
+func (d *Driver) start() bool {
+	b := &batch{streams: map[*stream]bool{}}
+	var all []ptxsim.Launch
+	for _, g := range d.devices {
+		for _, s := range g.streams {
+			last := 0
+			for len(s.ops) > 0 && s.ops[0].launch != nil {
+				l := *s.ops[0].launch
+				l.After = last
+				all = append(all, l)
+				last = len(all)
+				s.ops = s.ops[1:]
+				b.streams[s] = true
+			}
+		}
+	}
+	if len(all) == 0 {
+		return false
+	}
+	resume, _ := iter.Pull(func(yield func(struct{}) bool) {
+		all[0].Config.Host = func(steps int64) {
+			b.steps = steps
+			yield(struct{}{})
+		}
+		all[0].Config.Seed, all[0].Config.GlobalRaces, all[0].Config.StepLimit = d.Seed, d.Races, d.StepLimit
+		var st ptxsim.Stats
+		st, b.err = ptxsim.RunAll(all)
+		b.steps = st.Steps
+	})
+	b.resume = resume
+	d.runs = b
+	return true
+}
+
+// advance lets the kernels run on for a round, and everything else as far as it gets. It reports whether
+// anything is left.
+func (d *Driver) advance() (bool, error) {
+	d.pump()
+	if d.runs == nil && !d.start() {
+		return false, nil
+	}
+	if _, more := d.runs.resume(); !more {
+		d.Steps += d.runs.steps
+		err := d.runs.err
+		d.runs = nil
+		if err != nil {
+			return false, &cuda.Error{Call: "cuEventQuery", Code: 719, Name: "CUDA_ERROR_LAUNCH_FAILED", Text: err.Error()}
+		}
+		d.pump()
+	}
+	return true, nil
+}
+
+// pump does what the streams have to do until each is empty, waits for an event, or comes to a launch.
+func (d *Driver) pump() {
+	for again := true; again; {
+		again = false
+		for _, g := range d.devices {
+			for _, s := range g.streams {
+				for len(s.ops) > 0 && s.ready(d) {
+					s.ops[0].do()
+					s.ops = s.ops[1:]
+					again = true
+				}
+			}
+		}
+	}
+}
+
+// stream is a queue.
+type stream struct{ ops []op }
+
+// op is a launch, a wait, or something to do.
+type op struct {
+	launch *ptxsim.Launch
+	wait   *recording
+	do     func()
+}
+
+// ready reports whether the first op can be done now. Launches are started by others.
+func (s *stream) ready(d *Driver) bool {
+	if d.runs != nil && d.runs.streams[s] || s.ops[0].launch != nil {
+		return false
+	}
+	return s.ops[0].wait == nil || s.ops[0].wait.done
+}
+
+// recording is one Record of an event: waits are for the last one before them.
+type recording struct {
+	done bool
+	at   time.Time
+}
