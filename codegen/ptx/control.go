@@ -102,7 +102,8 @@ func (e *fn) forLoop(op *ir.Op) {
 	start, stop, step := e.scalarAs(op.Val("start"), ir.INDEX), e.scalarAs(op.Val("stop"), ir.INDEX), e.scalarAs(op.Val("step"), ir.INDEX)
 	trips := e.trips(op, start, stop, step)
 	phis, tiles := e.carryIn(op, body.Args[1:])
-	e.settle()
+	before, outer := e.pending.clone(), e.seen
+	e.kernel.seen = hazards{}
 
 	head, in, out := e.label("for"), e.label("for_body"), e.label("for_end")
 	from := e.b
@@ -120,6 +121,8 @@ func (e *fn) forLoop(op *ir.Op) {
 	n.Incs = append(n.Incs, incoming(e.b.NewAdd(n, i64(1)), e.b))
 	e.b.NewBr(head)
 	e.at(out)
+	e.pending.join(before) // where the loop runs not at all
+	e.seen.join(outer)
 	e.carryOut(op, body.Args[1:])
 }
 
@@ -149,11 +152,12 @@ func (e *fn) trips(op *ir.Op, start, stop, step val) val {
 	return e.sel(up, count(start, stop, step), count(stop, start, e.b.NewSub(i64(0), step)))
 }
 
-// carried is a scalar that a loop carries.
+// carried is a scalar that a loop carries, or a piece of a tile in registers.
 type carried struct {
-	arg  *ir.Value
-	init val
-	phi  *ll.InstPhi
+	arg   *ir.Value
+	piece int // of a tile in registers
+	init  val
+	phi   *ll.InstPhi
 }
 
 // carryIn prepares what a loop carries: scalars become phis, tiles and arrays have places of their own.
@@ -162,6 +166,10 @@ func (e *fn) carryIn(op *ir.Op, args []*ir.Value) (phis []*carried, rest []*ir.V
 	for i, a := range args {
 		if t, ok := a.Type.(*ir.Scalar); ok {
 			phis = append(phis, &carried{arg: a, init: e.scalarAs(inits[i], t.DType)})
+			continue
+		}
+		if e.inReg[a] {
+			phis = append(phis, e.carryRegs(a, inits[i])...)
 			continue
 		}
 		rest = append(rest, a)
@@ -186,7 +194,11 @@ func (e *fn) declareCarried(v *ir.Value) {
 func (e *fn) enter(head, from *ll.Block, phis []*carried) {
 	for _, c := range phis {
 		c.phi = head.NewPhi(incoming(c.init, from))
-		e.vals[c.arg] = c.phi
+		if e.inReg[c.arg] {
+			e.regs[c.arg][c.piece] = c.phi
+		} else {
+			e.vals[c.arg] = c.phi
+		}
 	}
 }
 
@@ -204,14 +216,18 @@ func (e *fn) carryOn(body *ir.Block, phis []*carried, rest []*ir.Value) {
 	}
 	var next []val
 	for _, c := range phis {
-		next = append(next, e.scalarAs(at[c.arg], ir.DTypeOf(c.arg.Type)))
+		if e.inReg[c.arg] {
+			next = append(next, e.regs[at[c.arg]][c.piece])
+		} else {
+			next = append(next, e.scalarAs(at[c.arg], ir.DTypeOf(c.arg.Type)))
+		}
 	}
 	var from []*ir.Value
 	for _, v := range rest {
 		from = append(from, at[v])
 	}
 	e.move(rest, from)
-	e.settle()
+	e.settleLoop()
 	for i, c := range phis {
 		c.phi.Incs = append(c.phi.Incs, incoming(next[i], e.b))
 	}
@@ -226,6 +242,7 @@ func (e *fn) carryOut(op *ir.Op, args []*ir.Value) {
 		if m, ok := e.mems[args[i]]; ok {
 			e.mems[r] = m
 		}
+		e.regs[r] = e.regs[args[i]]
 	}
 }
 
@@ -314,12 +331,12 @@ func (e *fn) branch(op *ir.Op) {
 	}
 	then, els, out := e.label("then"), e.label("else"), e.label("if_end")
 	e.b.NewCondBr(e.scalarAs(op.Val("cond"), ir.BOOL), then, els)
-	before := e.pending
+	before := e.pending.clone()
 	after := hazards{}
 	var phis []*ll.InstPhi
 	for i, start := range []*ll.Block{then, els} {
 		e.at(start)
-		e.setPending(before)
+		e.kernel.pending = before.clone()
 		var values []val
 		if i < len(op.Regions) {
 			values = e.arm(op, op.Regions[i])
@@ -331,25 +348,16 @@ func (e *fn) branch(op *ir.Op) {
 				phis[k].Incs = append(phis[k].Incs, incoming(x, e.b))
 			}
 		}
-		for root, a := range e.pending {
-			after[root] |= a
-		}
+		after.join(e.pending)
 		e.b.NewBr(out)
 	}
 	e.at(out)
-	e.setPending(after)
+	e.kernel.pending = after
 	for _, r := range op.Results {
 		if _, ok := r.Type.(*ir.Scalar); ok {
 			e.vals[r] = phis[0]
 			phis = phis[1:]
 		}
-	}
-}
-
-func (e *fn) setPending(h hazards) {
-	e.kernel.pending = hazards{}
-	for root, a := range h {
-		e.kernel.pending[root] = a
 	}
 }
 
@@ -381,8 +389,7 @@ func (e *fn) call(op *ir.Op) {
 	if err != nil {
 		fail(op.Span, "%v", err)
 	}
-	in := &fn{kernel: e.kernel, f: callee, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{},
-		sites: map[*ir.Op]int{}, base: e.base}
+	in := newFn(e.kernel, callee, e.base)
 	if e.f.Arena != nil {
 		in.base = e.add(e.base, e.dim(*e.f.Arena))
 	}

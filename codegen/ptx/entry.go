@@ -15,12 +15,14 @@ type kernel struct {
 	builder
 	entry *ll.Block // where allocas go
 
-	ctx     val // i8 addrspace(1)*
-	tid     val // i64
-	space   int // of the arena: shared or global
-	arena   val // its first byte
-	faulted val // i1*: an element of a spread loop went wrong
+	ctx     val  // i8 addrspace(1)*
+	tid     val  // i64
+	space   int  // of the arena: shared or global
+	arena   val  // its first byte
+	filled  bool // something lies in it
+	faulted val  // i1*: an element of a spread loop went wrong
 	pending hazards
+	seen    hazards // all accesses since the enclosing loop began
 }
 
 // entry builds the kernel of f.
@@ -28,7 +30,7 @@ func (g *gen) entry(f *ir.Func) {
 	name := abi.KernelSymbol(f.Name)
 	launch := ll.NewParam("launch", bytesIn(global))
 	code := g.mod.NewFunc(name, types.Void, launch)
-	k := &kernel{g: g, builder: builder{fn: code}, pending: hazards{}}
+	k := &kernel{g: g, builder: builder{fn: code}, pending: hazards{}, seen: hazards{}}
 	k.entry = code.NewBlock("entry")
 	k.at(k.entry)
 	g.annot = append(g.annot, annotation{code, "kernel", 1}, annotation{code, "reqntidx", Threads})
@@ -49,11 +51,14 @@ func (g *gen) entry(f *ir.Func) {
 		k.space, info.Arena = global, need
 		k.arena = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Arena"))
 	}
-	e := &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{}, base: i64(0)}
+	e := newFn(k, f, i64(0))
 	e.stopIfFailed()
 	e.unpack(args)
 	e.block(f.Body)
 	k.b.NewRet(nil)
+	if !k.filled { // all tiles live in registers
+		info.Shared, info.Arena = 0, ir.Dim{}
+	}
 	g.out.Kernels = append(g.out.Kernels, info)
 }
 

@@ -18,8 +18,15 @@ type fn struct {
 	sites map[*ir.Op]int
 	base  val // i64: where the function's scratch begins in the arena
 	loops []*ir.Op
+	inReg map[*ir.Value]bool  // tiles that live in registers
+	regs  map[*ir.Value][]val // a thread's pieces of them
 
 	inElement bool // inside the body of a spread loop, where threads differ
+}
+
+func newFn(k *kernel, f *ir.Func, base val) *fn {
+	return &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
+		base: base, inReg: findRegs(f), regs: map[*ir.Value][]val{}}
 }
 
 // memory is a tensor, window, view or tile.
@@ -107,6 +114,7 @@ func (e *fn) place(v *ir.Value) val {
 		}
 		fail(e.f.Span, "%s: %s has no place in the arena: PlanMemory has not run", e.f.Name, v.Name)
 	}
+	e.kernel.filled = true
 	return e.offset(e.arena, e.add(e.base, e.dim(*v.Arena)))
 }
 

@@ -58,6 +58,7 @@ func (e *fn) reduceByWarps(r *reduction) {
 // warps.
 func (e *fn) reduceByBlock(r *reduction, row val) {
 	s := e.scratch()
+	e.seen.join(hazards{scratchRoot: reads | writes})
 	size := int64(r.x.dt.Size())
 	if r.x.dt.IsFloat() {
 		size = 4

@@ -223,13 +223,17 @@ func (e *fn) fused(op *ir.Op) {
 	region := op.Regions[0]
 	n := &nest{op: op, shape: ir.DimsOf(op.Vals("shape"))}
 	for _, v := range op.Vals("ins") {
-		n.ins = append(n.ins, e.data(v))
+		n.ins = append(n.ins, e.operand(v))
 	}
 	for _, v := range op.Vals("outs") {
 		n.outs = append(n.outs, e.data(v))
 	}
 	for _, v := range op.Results {
-		n.outs = append(n.outs, e.declareTile(v))
+		if e.inReg[v] {
+			n.outs = append(n.outs, e.operand(v))
+		} else {
+			n.outs = append(n.outs, e.declareTile(v))
+		}
 	}
 	if mayFault(op) {
 		e.b.NewStore(bit(false), e.faulted)
@@ -251,8 +255,20 @@ func (e *fn) fused(op *ir.Op) {
 		}
 		return out
 	}
-	e.spread(n)
+	if e.inRegs(op) {
+		e.fusedRegs(op, n)
+	} else {
+		e.spread(n)
+	}
 	e.inElement = false
+}
+
+// operand is a tile or tensor as memory; one in registers has none.
+func (e *fn) operand(v *ir.Value) *memory {
+	if e.inReg[v] {
+		return &memory{dims: ir.ShapeOf(v.Type), dt: ir.DTypeOf(v.Type)}
+	}
+	return e.data(v)
 }
 
 // fault reports a bad operand of a scalar op: of one element, or of the whole block.

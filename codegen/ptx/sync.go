@@ -15,24 +15,49 @@ const (
 	writes
 )
 
+func (h hazards) clone() hazards {
+	c := hazards{}
+	c.join(h)
+	return c
+}
+
+func (h hazards) join(o hazards) {
+	for root, a := range o {
+		h[root] |= a
+	}
+}
+
+// clash: what happened before may not happen beside what follows.
+func (h hazards) clash(next hazards) bool {
+	for root, a := range next {
+		if h[root]&writes != 0 || a&writes != 0 && h[root] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // touch makes the following accesses safe: a barrier stands before them where they meet a write by
 // another thread, or write what another thread may still read.
 func (e *fn) touch(read, written []*memory) {
-	clash := false
+	next := hazards{}
 	for _, m := range read {
-		clash = clash || e.pending[m.root]&writes != 0
+		next[m.root] |= reads
 	}
 	for _, m := range written {
-		clash = clash || e.pending[m.root] != 0
+		next[m.root] |= writes
 	}
-	if clash {
+	if e.pending.clash(next) {
 		e.barrier()
 	}
-	for _, m := range read {
-		e.pending[m.root] |= reads
-	}
-	for _, m := range written {
-		e.pending[m.root] |= writes
+	e.pending.join(next)
+	e.seen.join(next)
+}
+
+// settleLoop makes the end of a loop's body safe for its beginning.
+func (e *fn) settleLoop() {
+	if e.pending.clash(e.seen) {
+		e.barrier()
 	}
 }
 
@@ -42,7 +67,7 @@ func (e *fn) barrier() {
 	clear(e.pending)
 }
 
-// settle puts a barrier where anything is pending: around loops and before signals.
+// settle puts a barrier where anything is pending: before signals.
 func (e *fn) settle() {
 	if len(e.pending) > 0 {
 		e.barrier()
