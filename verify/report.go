@@ -19,7 +19,7 @@ func (r *Report) WriteText(w io.Writer) {
 		list.Add(f.Diagnostic)
 		diag.Print(w, list)
 		if f.Replay != "" {
-			fmt.Fprintf(w, "   replay: %s\n", f.Replay)
+			fmt.Fprintf(w, "   replay: ptoc run %s --ranks %d --replay %s\n", r.File, f.Scope.Ranks, f.Replay)
 		}
 		WriteTimeline(w, f.Timeline)
 		fmt.Fprintln(w)
