@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,9 @@ func (u usageError) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// interruptGrace is how long an interrupted command may take to clean up.
+const interruptGrace = 3 * time.Second
+
 // jsonErrors is the persistent flag --json: diagnostics and results as JSON.
 var jsonErrors bool
 
@@ -52,8 +56,14 @@ func Main() int {
 	native.MaybeWorker() // a rank of another process's engine: never returns
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal asks; a second one finds the default handler and ends the process.
-	context.AfterFunc(ctx, stop)
+	// The first signal asks; a second one finds the default handler and ends the process. So does the time:
+	// what does not look at ctx must not keep the process.
+	finished := context.AfterFunc(ctx, func() {
+		stop()
+		time.Sleep(interruptGrace)
+		os.Exit(report(os.Stderr, context.Canceled))
+	})
+	defer finished()
 	root := newRoot(commands...)
 	root.SetArgs(os.Args[1:])
 	return report(os.Stderr, root.ExecuteContext(ctx))

@@ -2,8 +2,12 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -34,4 +38,34 @@ func TestScripts(t *testing.T) {
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// Reading the standard input does not look at the context that a signal cancels.
+func TestAnInterruptedCommandEndsWhateverItDoes(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close() // nothing is written: the command waits
+	cmd := exec.Command("ptoc", "fmt", "-")
+	var errs strings.Builder
+	cmd.Stdin, cmd.Stderr = r, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // until it listens to signals
+	cmd.Process.Signal(syscall.SIGTERM)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(interruptGrace + 20*time.Second):
+		cmd.Process.Kill()
+		t.Fatal("it goes on after SIGTERM")
+	}
+	// Killed where the signal came early: -1.
+	if code := cmd.ProcessState.ExitCode(); code != 130 && code != -1 {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
 }

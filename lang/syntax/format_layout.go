@@ -47,8 +47,12 @@ const (
 
 func text(s string) doc { return doc{text: s} }
 
+// seq takes its arguments over: the first one grows, so that a long chain of them costs little.
 func seq(docs ...doc) doc {
 	d := doc{kind: docSeq}
+	if len(docs) > 0 && docs[0].kind == docSeq {
+		d.parts, docs = docs[0].parts, docs[1:]
+	}
 	for _, x := range docs {
 		if x.kind == docSeq {
 			d.parts = append(d.parts, x.parts...)
@@ -107,15 +111,38 @@ func (p *printer) column() int {
 	return columnAt(s, len(s))
 }
 
-// fits says whether a text that starts at a column ends in time. Of strings over several lines the first
-// and the last line count.
-func fits(column int, s string) bool {
-	first, rest, more := strings.Cut(s, "\n")
-	if column+utf8.RuneCountInString(first) > lineWidth {
-		return false
-	}
-	return !more || utf8.RuneCountInString(rest[strings.LastIndexByte(rest, '\n')+1:]) <= lineWidth
+// An extent says how wide the first and the last line of a text are. Of a string over several lines only
+// these two count.
+type extent struct {
+	first, last int
+	broken      bool // there is more than one line
 }
+
+func measure(s string) extent {
+	first, rest, broken := strings.Cut(s, "\n")
+	last := rest[strings.LastIndexByte(rest, '\n')+1:]
+	return extent{utf8.RuneCountInString(first), utf8.RuneCountInString(last), broken}
+}
+
+// then returns the extent of one text followed by another.
+func (e extent) then(next extent) extent {
+	switch {
+	case !e.broken:
+		next.first += e.first
+		return next
+	case !next.broken:
+		e.last += next.first
+		return e
+	}
+	return extent{e.first, next.last, true}
+}
+
+// fits says whether a text that starts at a column ends in time.
+func (e extent) fits(column int) bool {
+	return column+e.first <= lineWidth && (!e.broken || e.last <= lineWidth)
+}
+
+func fits(column int, s string) bool { return measure(s).fits(column) }
 
 // put prints a doc where the line stands, on several lines if it must. Operators may begin a line only
 // inside brackets.
@@ -181,29 +208,30 @@ func (p *printer) breakPart(q *part, inside bool, room int) {
 // choose returns the index of the part to break, or -1 where comments have decided or nothing breaks.
 func (p *printer) choose(d *doc, room int) int {
 	longest, size := -1, 2
+	before := make([]extent, len(d.parts)+1) // of the parts up to an index
 	for i := range d.parts {
 		q := &d.parts[i]
 		if q.forced() {
 			return -1
 		}
-		n := len(flat(q.doc))
 		if q.kind == docGroup && q.preferred && len(q.parts) > 0 {
 			return i
 		}
-		if (q.kind == docGroup && len(q.parts) > 0 || q.kind == docChain) && n > size {
-			longest, size = i, n
+		s := flat(q.doc)
+		if (q.kind == docGroup && len(q.parts) > 0 || q.kind == docChain) && len(s) > size {
+			longest, size = i, len(s)
 		}
+		before[i+1] = before[i].then(measure(s))
 	}
+	column, indent := p.column(), p.level*len(indentBy)+room
+	var after extent
 	for i := len(d.parts) - 1; i >= 0; i-- {
 		q := &d.parts[i]
-		if q.kind != docGroup || len(q.parts) == 0 {
-			continue
-		}
-		before := flat(doc{kind: docSeq, parts: d.parts[:i]}) + q.text
-		after := q.close + flat(doc{kind: docSeq, parts: d.parts[i+1:]})
-		if fits(p.column(), before) && fits(p.level*len(indentBy)+room, after) {
+		if q.kind == docGroup && len(q.parts) > 0 &&
+			before[i].then(measure(q.text)).fits(column) && measure(q.close).then(after).fits(indent) {
 			return i
 		}
+		after = measure(flat(q.doc)).then(after)
 	}
 	return longest
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -95,6 +96,29 @@ func TestFormattingLeavesTheTestKernelAlone(t *testing.T) {
 }
 
 // Trees made by hand have no text to copy from.
+// A formatter that takes quadratic time does not come back from these.
+func TestLongLinesAreFormattedInLinearTime(t *testing.T) {
+	const n = 20000
+	for name, line := range map[string]string{
+		"calls":      "x = 1" + strings.Repeat(" + f(y)", n),
+		"attributes": "x = y" + strings.Repeat(".a", n),
+		"subscripts": "x = y" + strings.Repeat("[0]", n),
+		"arguments":  "f(" + strings.Repeat("1, ", n) + "1)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "def g():\n    " + line + "\n"
+			start := time.Now()
+			out := format(t, text)
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("%d bytes took %v", len(text), d)
+			}
+			if format(t, out) != out {
+				t.Error("formatting twice changes it again")
+			}
+		})
+	}
+}
+
 func TestTreesMadeByHandGetTheParenthesesTheyNeed(t *testing.T) {
 	a, b := &Name{Text: "a"}, &Name{Text: "b"}
 	sum := &Binary{Op: Add, X: a, Y: b}
