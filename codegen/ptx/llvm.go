@@ -183,7 +183,9 @@ func (l *llvm) failure(what string, msg uintptr) error {
 
 // findLLC finds an llc of a version that we know.
 func findLLC() (string, error) {
-	if p := os.Getenv("PTOC_LLVM"); p != "" {
+	if p := os.Getenv("PTOC_LLVM"); strings.Contains(p, ".so") {
+		return "", ErrNoLLVM // a library, and it could not be opened
+	} else if p != "" {
 		return p, nil
 	}
 	names := []string{}
