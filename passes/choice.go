@@ -9,4 +9,5 @@ type Choice struct {
 	Mode   string      // what the program asked for: "auto"
 	Chosen string      // "push"
 	Why    string      // "2 MiB"
+	Bytes  int64       // of the message; 0 where the length is known only at run time
 }

@@ -198,7 +198,7 @@ func (l *composites) allreduce(op *ir.Op, target, signal *ir.Value) template {
 		}
 		consts["stream"] = bytes >= largeBytes
 	}
-	l.c.Choices = append(l.c.Choices, Choice{At: op.Span, Op: "allreduce", Mode: mode, Chosen: chosen, Why: why})
+	l.c.Choices = append(l.c.Choices, Choice{At: op.Span, Op: "allreduce", Mode: mode, Chosen: chosen, Why: why, Bytes: bytes})
 	return template{name, []*ir.Value{target, signal}, consts}
 }
 

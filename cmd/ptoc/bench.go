@@ -14,17 +14,47 @@ import (
 	"ptoc/lang/check"
 	"ptoc/runtime/bench"
 	"ptoc/runtime/bench/suites"
+	"ptoc/runtime/run"
 )
 
 func init() { commands = append(commands, newBench()) }
 
 func newBench() *cobra.Command {
+	var o run.Options
+	var defines, set []string
+	var warmup, repeat int
 	c := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure the compiler, the runtime, and programs",
-		Long: `Bench measures, and prints a table: --json for machines, --markdown for pages.
-docs/performance.md says how, and what came out.`,
+		Use:   "bench FILE | bench COMMAND",
+		Short: "Measure programs, the runtime, and the compiler",
+		Long: `Bench FILE runs a program as ptoc run does, again and again, and prints how long it takes.
+The commands measure ptoc itself: docs/performance.md says how, and what came out.
+Tables are for reading; --json makes them for machines, --markdown for pages.`,
+		Args: oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.Defines, err = pairs("-D", defines); err != nil {
+				return err
+			}
+			if o.Set, err = pairs("--set", set); err != nil {
+				return err
+			}
+			if repeat < 1 || warmup < 0 {
+				return usagef("--repeat must be at least 1, and --warmup not negative")
+			}
+			o.File = args[0]
+			t, err := suites.Program(cmd.Context(), o, warmup, repeat)
+			return printTable(cmd, t, err)
+		},
 	}
+	f := c.Flags()
+	f.IntVarP(&o.Ranks, "ranks", "n", 0, "number of ranks (default: what the inputs say)")
+	f.StringVar(&o.Entry, "entry", "", "function to run, or the factory or class that defines it")
+	f.StringArrayVar(&set, "set", nil, "`NAME=VALUE`: argument of the factory")
+	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")
+	f.StringArrayVar(&o.Ins, "in", nil, "`NAME=SPEC`: an input")
+	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait while no rank gets on")
+	f.IntVar(&warmup, "warmup", 10, "runs that do not count")
+	f.IntVar(&repeat, "repeat", 100, "runs that count")
 	c.AddCommand(newBenchAllreduce(), newBenchDispatch(), newBenchCompile(), newBenchParse(), newBenchStartup())
 	c.PersistentFlags().Bool("markdown", false, "print the table as Markdown")
 	return c
@@ -125,15 +155,20 @@ func newBenchCompile() *cobra.Command {
 	var defines []string
 	var budget time.Duration
 	c := &cobra.Command{
-		Use:   "compile FILE",
+		Use:   "compile [FILE]",
 		Short: "Time the front end, each pass, and the C++ generator on a file",
-		Args:  oneFile,
+		Long:  "Time the front end, each pass, and the C++ generator on a file, or on a built-in one of 200 lines.",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := pairs("-D", defines)
 			if err != nil {
 				return err
 			}
-			t, err := suites.Compile(cmd.Context(), args[0], check.Options{Defines: d}, budget)
+			file := ""
+			if len(args) > 0 {
+				file = args[0]
+			}
+			t, err := suites.Compile(cmd.Context(), file, check.Options{Defines: d}, budget)
 			return printTable(cmd, t, err)
 		},
 	}

@@ -29,6 +29,7 @@ type Result struct {
 	Compile  Cost             `json:"compile"`
 	Runs     int              `json:"runs"`
 	RunNS    float64          `json:"runNs"` // the median
+	Times    []float64        `json:"-"`     // of the runs, in nanoseconds
 	Files    []string         `json:"files,omitempty"`
 	Printed  []Printed        `json:"-"`
 	Warnings *diag.List       `json:"-"`
@@ -44,6 +45,7 @@ type Choice struct {
 	Op     string `json:"op"`
 	Chosen string `json:"algorithm"`
 	Why    string `json:"why,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
 }
 
 // Cost says how long the program took to make.
@@ -79,7 +81,7 @@ type Printed struct {
 
 func (u *unit) result(args *arguments, times []float64) *Result {
 	r := &Result{
-		File: u.o.File, Entry: u.entry, Ranks: u.o.Ranks, Symbols: args.prog.Syms, Runs: len(times), RunNS: median(times),
+		File: u.o.File, Entry: u.entry, Ranks: u.o.Ranks, Symbols: args.prog.Syms, Runs: len(times), RunNS: median(times), Times: times,
 		Workers:  map[bool]string{true: "simulated", false: u.o.Workers.String() + "s"}[u.o.Backend == "sim"],
 		Compile:  Cost{u.frontTime.Nanoseconds(), u.compileTime.Nanoseconds(), u.cached},
 		Warnings: u.warnings, at: u.checked.Func(u.entry).Span,
@@ -89,7 +91,7 @@ func (u *unit) result(args *arguments, times []float64) *Result {
 	}
 	seen := map[Choice]bool{}
 	for _, c := range u.choices {
-		k := Choice{At: c.At.String(), Op: c.Op, Chosen: c.Chosen, Why: c.Why}
+		k := Choice{At: c.At.String(), Op: c.Op, Chosen: c.Chosen, Why: c.Why, Bytes: c.Bytes}
 		if !seen[k] {
 			seen[k] = true
 			r.Choices = append(r.Choices, k)

@@ -319,8 +319,8 @@ func (a *Allreduce) table(cells []*cell, library string) *bench.Table {
 		g, w := bench.GeoMeanRatio(ratios), bench.GeoMeanRatio(whole)
 		t.Note("geometric mean: %s by min, %s by median, %s with rewriting", bench.Times(g.Min), bench.Times(g.Median), bench.Times(w.Min))
 		t.Note("Peer: MPI_Allreduce of %s, in place, its ranks are processes; measured in turns with ours, whose ranks are threads and sleep meanwhile.", library)
-		t.Note("Our data starts in the window that ranks share; MPI's starts in private memory, which it has to copy from.")
 	}
+	t.Note("Our data starts in the window that ranks share; a library such as MPI starts from private memory, which it has to copy.")
 	t.Note("A sample is a batch of (rewrite the input, all-reduce), timed from outside and divided by its length. Times are without the")
 	t.Note("rewriting, which is measured by itself in the same turns on both sides; \"with rewriting\" compares the whole.")
 	t.Note("%d CPUs for all ranks.", runtime.NumCPU())

@@ -16,13 +16,21 @@ import (
 	"ptoc/runtime/bench"
 )
 
-// Compile measures each stage between a file's text and its C++.
+// Compile measures each stage between a file's text and its C++. The path "" stands for a program of
+// this package: a layer of a transformer.
 func Compile(ctx context.Context, path string, o check.Options, budget time.Duration) (*bench.Table, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+	text := ""
+	if path == "" {
+		f := program("layer.pl")
+		path, text = f.Name, f.Text
+	} else {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		text = string(b)
 	}
-	first, err := compileOnce(path, string(text), o)
+	first, err := compileOnce(path, text, o)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +41,7 @@ func Compile(ctx context.Context, path string, o check.Options, budget time.Dura
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		steps, err := compileOnce(path, string(text), o)
+		steps, err := compileOnce(path, text, o)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +66,7 @@ func Compile(ctx context.Context, path string, o check.Options, budget time.Dura
 	}
 	st := bench.Summarize(totals)
 	t.Row("front end and passes", firstTotal, bench.Nanos(st.Min), bench.Nanos(st.Median))
-	lines := strings.Count(string(text), "\n")
+	lines := strings.Count(text, "\n")
 	t.Note("%d lines, %d bytes, %d repetitions; the first time includes what a process does once, such as parsing the library.", lines, len(text), len(totals))
 	return t, nil
 }
