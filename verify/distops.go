@@ -65,7 +65,6 @@ func (r *run) hostTensor(name string, repeat int, dims []int64, dt ir.DType, dir
 }
 
 func (r *run) commDomain(fr *frame, op *ir.Op) {
-	r.block(fr, op.Regions[0])
 	name := op.Str("name")
 	var devices []int
 	for _, v := range op.Vals("devices") {
@@ -79,6 +78,7 @@ func (r *run) commDomain(fr *frame, op *ir.Op) {
 	if r.domains[name] == nil {
 		r.domains[name] = &domain{devices: devices}
 	}
+	r.block(fr, op.Regions[0]) // its collectives are called by the ranks of the domain
 }
 
 // domainOf is the domain of a window: the one that a pass named, or the ranks that it was handed to.
@@ -178,7 +178,8 @@ func (r *run) enqueueCollective(fr *frame, op *ir.Op) {
 	snapshot := *fr
 	snapshot.vals = slices.Clone(fr.vals)
 	for i := range r.ranks {
-		if r.domains[m.named] == nil && !m.users[i] {
+		d := r.domains[m.named]
+		if m.named != "" && d != nil && d.rank(i) < 0 || d == nil && !m.users[i] {
 			continue
 		}
 		inner := snapshot
