@@ -1,6 +1,7 @@
 package load
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,10 +13,14 @@ import (
 	"ptoc/verify"
 )
 
-// everyProgram are the corrected twins and a program around each library collective.
+// everyProgram are the corrected twins, the programs that test the library, and one around each collective.
 func everyProgram(t *testing.T, fn func(name string, u *Unit)) {
-	for _, name := range corpus(t, "bugs") {
-		if !strings.HasSuffix(name, "_fixed.pl") {
+	library, err := filepath.Glob("../../stdlib/testdata/*.pl")
+	if err != nil || len(library) == 0 {
+		t.Fatal("no library programs: ", err)
+	}
+	for _, name := range append(library, corpus(t, "bugs")...) {
+		if strings.Contains(name, "/bugs/") && !strings.HasSuffix(name, "_fixed.pl") {
 			continue
 		}
 		u, err := File(name, Options{})
