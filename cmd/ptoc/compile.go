@@ -20,8 +20,7 @@ func init() { commands = append(commands, newCompile()) }
 func newCompile() *cobra.Command {
 	var o run.BuildOptions
 	var defines, sets []string
-	var dir, target, arch string
-	var fast bool
+	var dir string
 	c := &cobra.Command{
 		Use:   "compile FILE",
 		Short: "Compile a program into a folder that runs without a compiler",
@@ -29,12 +28,13 @@ func newCompile() *cobra.Command {
 (manifest, host program, kernels, engine), which ptoc run DIR runs on any
 machine with this CPU's instructions, without a compiler. With --emit it prints
 the program after all passes (ir), the C++ of its kernels (cpp), or their shared
-object (so) instead.`,
-		Example: "  ptoc compile allreduce.pl -o allreduce.bundle\n  ptoc compile gemm.pl --emit cpp",
+object (so) instead; with --target cuda, their LLVM IR (llvm) or PTX (ptx). A
+bundle for GPUs runs wherever there is an NVIDIA driver.`,
+		Example: "  ptoc compile allreduce.pl -o allreduce.bundle\n  ptoc compile gemm.pl --emit cpp\n  ptoc compile allreduce.pl --target cuda -o allreduce.gpu",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if target != "cpu" && target != "cuda" {
-				return usagef("--target must be cpu or cuda, got %q", target)
+			if !slices.Contains(run.Targets, o.Target) {
+				return usagef("--target must be cpu or cuda, got %q", o.Target)
 			}
 			var err error
 			if o.Check.Defines, err = pairs("-D", defines); err != nil {
@@ -48,13 +48,7 @@ object (so) instead.`,
 				if dir != "" {
 					return usagef("--emit prints: redirect it to a file instead of using -o")
 				}
-				if target == "cuda" {
-					return emitGPU(cmd, o, arch, fast)
-				}
 				return emit(cmd, o)
-			}
-			if target == "cuda" {
-				return usagef("--target cuda needs --emit ir, llvm or ptx")
 			}
 			if dir == "" {
 				dir = strings.TrimSuffix(filepath.Base(o.File), filepath.Ext(o.File)) + ".bundle"
@@ -65,9 +59,9 @@ object (so) instead.`,
 	f := c.Flags()
 	f.StringVarP(&dir, "output", "o", "", "`folder` of the bundle (default: the file's name with .bundle)")
 	f.StringVar(&o.Emit, "emit", "", "print ir, cpp or so (for a GPU: ir, llvm or ptx) instead of writing a bundle")
-	f.StringVar(&target, "target", "cpu", "what to compile for: cpu or cuda")
-	f.BoolVar(&fast, "fast-math", false, "approximate division, roots and functions, for --target cuda")
-	f.StringVar(&arch, "arch", "sm_80", "the GPU `architecture`, for --target cuda")
+	f.StringVar(&o.Target, "target", "cpu", "what to compile for: cpu or cuda")
+	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, roots and functions, for --target cuda")
+	f.StringVar(&o.Arch, "arch", "sm_80", "the oldest GPU `architecture` that shall run it, for --target cuda")
 	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
 	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
 	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
@@ -77,8 +71,8 @@ object (so) instead.`,
 
 // emit prints one stage of the compilation.
 func emit(cmd *cobra.Command, o run.BuildOptions) error {
-	if !slices.Contains(run.Emits, o.Emit) {
-		return usagef("--emit must be ir, cpp or so, got %q", o.Emit)
+	if kinds := run.Emits[o.Target]; !slices.Contains(kinds, o.Emit) {
+		return usagef("--emit must be %s, got %q", strings.Join(kinds, ", "), o.Emit)
 	}
 	a, warnings, err := run.Build(cmd.Context(), o)
 	if err != nil {
@@ -89,6 +83,10 @@ func emit(cmd *cobra.Command, o run.BuildOptions) error {
 	switch o.Emit {
 	case "ir":
 		_, err = io.WriteString(out, ir.Print(a.Module))
+	case "llvm":
+		_, err = io.WriteString(out, a.GPU.LLVM)
+	case "ptx":
+		_, err = io.WriteString(out, a.GPU.Text)
 	case "cpp":
 		_, err = io.WriteString(out, a.Code.Text)
 	default:
@@ -97,20 +95,6 @@ func emit(cmd *cobra.Command, o run.BuildOptions) error {
 			_, err = out.Write(object)
 		}
 	}
-	return err
-}
-
-// emitGPU prints one stage of the compilation for a GPU.
-func emitGPU(cmd *cobra.Command, o run.BuildOptions, arch string, fast bool) error {
-	if !slices.Contains(run.GPUEmits, o.Emit) {
-		return usagef("--emit must be ir, llvm or ptx for a GPU, got %q", o.Emit)
-	}
-	text, warnings, err := run.BuildGPU(o, arch, fast)
-	if err != nil {
-		return err
-	}
-	printWarnings(cmd.ErrOrStderr(), warnings)
-	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }
 
@@ -123,6 +107,6 @@ func compileBundle(cmd *cobra.Command, o run.BuildOptions, dir string) error {
 	if err := bundle.Write(dir, a); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "wrote %s: entry %s, kernels: %d\n", dir, a.Entry, len(a.Code.Kernels))
+	fmt.Fprintf(os.Stderr, "wrote %s: entry %s, kernels: %d\n", dir, a.Entry, a.Entries())
 	return nil
 }

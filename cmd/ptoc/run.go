@@ -58,6 +58,9 @@ iota, zeros or full:VALUE; a scalar parameter takes a plain value.`,
 	f.IntVar(&o.Repeat, "repeat", 1, "how often to run, each time on fresh windows")
 	f.StringVar(&workers, "workers", "thread", "what a rank is: thread or process")
 	f.StringVar(&o.Backend, "backend", "native", "native or sim")
+	f.StringVar(&o.Target, "target", "", "where ranks run: cpu or cuda (default: what a bundle was compiled for, else cpu)")
+	f.StringVar(&o.Arch, "arch", "", "oldest GPU architecture to compile for: sm_80, sm_90, ... (default sm_80)")
+	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, root and functions on GPUs")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait while no rank gets on")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of inputs that are not given")
 	return c

@@ -6,6 +6,8 @@
 //	                signatures of its kernels say how to call them
 //	kernels.so      the kernels (absent if there are none)
 //	engine.so       the engine that runs ranks
+//
+// For a GPU, kernels.ptx stands in the place of the last two.
 package bundle
 
 import (
@@ -47,6 +49,11 @@ type Manifest struct {
 	Flags    []string `json:"flags"`
 	Arch     string   `json:"arch"`
 	CPU      []string `json:"cpu"` // instruction sets that the code may use
+
+	// A bundle for GPUs has a target, "cuda", and needs no particular CPU.
+	Target string `json:"target,omitempty"`
+	GPU    string `json:"gpu,omitempty"` // the oldest architecture that takes the PTX: "sm_80"
+	PTXSum string `json:"ptxSum,omitempty"`
 }
 
 // Kernel is the signature of one entry, in order of its argument slots.
@@ -56,6 +63,9 @@ type Kernel struct {
 	Params []Param  `json:"params"`
 	Syms   []string `json:"syms"` // dims that follow the parameters
 	Arena  bool     `json:"arena,omitempty"`
+
+	Threads int `json:"threads,omitempty"` // of a GPU's block
+	Shared  int `json:"shared,omitempty"`  // bytes of its shared memory
 }
 
 // Param is one parameter; a window takes two slots, everything else one.
@@ -85,6 +95,15 @@ type Artifact struct {
 	Engine   string
 	Compiler string
 	Flags    []string
+	GPU      *GPUCode // instead of Code, Kernels and Engine
+}
+
+// Entries is the number of kernels.
+func (a *Artifact) Entries() int {
+	if a.GPU != nil {
+		return len(a.GPU.Kernels)
+	}
+	return len(a.Code.Kernels)
 }
 
 // Write makes dir with the bundle in it. It appears whole or not at all; a bundle that is there already
@@ -157,6 +176,9 @@ func fill(dir string, a *Artifact) error {
 	if err := os.WriteFile(filepath.Join(dir, programFile), []byte(ir.Print(a.Module)), 0o644); err != nil {
 		return err
 	}
+	if a.GPU != nil {
+		return a.GPU.fill(dir)
+	}
 	if a.Kernels != "" {
 		if err := toolchain.Export(a.Kernels, filepath.Join(dir, kernelsFile)); err != nil {
 			return err
@@ -168,6 +190,10 @@ func fill(dir string, a *Artifact) error {
 func (a *Artifact) manifest() *Manifest {
 	m := &Manifest{Format: Format, Name: a.Module.Name, Entry: a.Entry, Source: a.Source, Ranks: a.Ranks,
 		Kernels: []Kernel{}, Sites: []Site{}, Compiler: a.Compiler, Flags: a.Flags, Arch: arch(), CPU: cpuFeatures()}
+	if a.GPU != nil {
+		a.GPU.describe(m)
+		return m
+	}
 	for _, k := range a.Code.Kernels {
 		out := Kernel{Name: k.Name, Kind: k.Kind.String(), Params: []Param{}, Syms: k.Syms, Arena: k.Arena}
 		for _, p := range k.Params {
@@ -176,14 +202,18 @@ func (a *Artifact) manifest() *Manifest {
 		m.Kernels = append(m.Kernels, out)
 	}
 	for _, s := range a.Code.Sites {
-		site := Site{Func: s.Func, Op: s.Op}
-		if s.Span.IsValid() {
-			site.At = s.Span.String()
-			site.Text = strings.TrimSpace(s.Span.File.Line(s.Span.Pos().Line))
-		}
-		m.Sites = append(m.Sites, site)
+		m.addSite(s.Func, s.Op, s.Span)
 	}
 	return m
+}
+
+func (m *Manifest) addSite(fn, op string, at source.Span) {
+	site := Site{Func: fn, Op: op}
+	if at.IsValid() {
+		site.At = at.String()
+		site.Text = strings.TrimSpace(at.File.Line(at.Pos().Line))
+	}
+	m.Sites = append(m.Sites, site)
 }
 
 // Bundle is a bundle that was opened: it fits this machine and is complete.
@@ -192,6 +222,7 @@ type Bundle struct {
 	Program *source.File // to be parsed and checked; no passes are left to run
 	Kernels string       // path; "" if there are no kernels
 	Engine  string
+	PTX     string // the text, of a bundle for GPUs
 }
 
 // IsBundle reports whether path is a folder with a manifest.
@@ -221,6 +252,12 @@ func Open(dir string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: the bundle is not complete: %w", dir, err)
 	}
 	b.Program = source.NewFile(filepath.Join(dir, programFile), string(program))
+	if b.Target == CUDA {
+		if err := b.readPTX(dir); err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
 	b.Engine = filepath.Join(dir, engineFile)
 	objects := []string{b.Engine}
 	if len(b.Manifest.Kernels) > 0 {
@@ -240,6 +277,10 @@ func (b *Bundle) fits(dir string) error {
 	switch {
 	case b.Format != Format:
 		return fmt.Errorf("%s was made by another version of ptoc: bundle format %d, this one reads %d; compile the program again", dir, b.Format, Format)
+	case b.Target == CUDA:
+		return nil
+	case b.Target != "":
+		return fmt.Errorf("%s was compiled for %s, which this ptoc does not know", dir, b.Target)
 	case b.Arch != arch():
 		return fmt.Errorf("%s was compiled for %s, this machine is %s", dir, b.Arch, arch())
 	}

@@ -56,7 +56,7 @@ type Row struct {
 
 // tables lists the families' rows; each stands in a file of its own.
 var tables = []*[]Row{
-	&syntaxRows, &nameRows, &typeRows, &shapeRows, &distRows, &distPassRows, &verifyRows, &runtimeRows, &internalRows, &passRows,
+	&syntaxRows, &nameRows, &typeRows, &shapeRows, &distRows, &distPassRows, &verifyRows, &runtimeRows, &gpuRows, &internalRows, &passRows,
 }
 
 // Rows returns all rows by code.

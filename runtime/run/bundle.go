@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptoc/codegen/bundle"
+	"ptoc/codegen/ptx"
 	"ptoc/codegen/toolchain"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
@@ -21,20 +22,21 @@ type BuildOptions struct {
 	Check check.Options
 	Ranks int // 0: for any number
 
-	// Emit is "ir", "cpp", "so", or "" for everything.
+	// Emit is "ir", "cpp", "so", "llvm", "ptx", or "" for everything.
 	Emit string
+
+	Target string // "cpu" or "cuda"; "": "cpu"
+	Arch   string // oldest GPU architecture; "": "sm_80"
+	GPU    ptx.Options
 }
 
-// Emits are the values of BuildOptions.Emit, for the CPU; GPUEmits those of BuildGPU.
-var (
-	Emits    = []string{"ir", "cpp", "so"}
-	GPUEmits = []string{"ir", "llvm", "ptx"}
-)
+// Emits are the values of BuildOptions.Emit, by target.
+var Emits = map[string][]string{"cpu": {"ir", "cpp", "so"}, "cuda": {"ir", "llvm", "ptx"}}
 
 // Build compiles a program for a bundle, as far as o.Emit needs it. Warnings may be there without an
 // error.
 func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, error) {
-	ro := Options{File: o.File, Entry: o.Check.Entry, Defines: o.Check.Defines, Set: o.Check.Set}
+	ro := Options{File: o.File, Entry: o.Check.Entry, Defines: o.Check.Defines, Set: o.Check.Set, Target: o.Target, Arch: o.Arch, GPU: o.GPU}
 	if err := ro.check(); err != nil {
 		return nil, nil, err
 	}
@@ -51,6 +53,10 @@ func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, e
 	a := &bundle.Artifact{Module: u.lowered, Entry: u.entry, Source: o.File, Ranks: o.Ranks}
 	if o.Emit == "ir" {
 		return a, u.warnings, nil
+	}
+	if o.Target == "cuda" {
+		a.GPU, err = u.compilePTX(o.Emit != "llvm")
+		return a, u.warnings, err
 	}
 	if o.Emit == "cpp" {
 		a.Code, err = u.generate()
@@ -97,6 +103,13 @@ func loadBundle(o *Options) (*unit, error) {
 		return nil, err
 	}
 	u.warnings = &diag.List{} // were printed when it was compiled
+	if b.Target == bundle.CUDA {
+		u.frontTime = time.Since(start)
+		return u, u.takePTX(b)
+	}
+	if o.Target == "cuda" {
+		return nil, badOption("%s was compiled for the CPU: compile it with --target cuda", o.File)
+	}
 	u.object = controller.Object{Path: b.Kernels, Syms: map[string][]string{}}
 	for _, k := range b.Manifest.Kernels {
 		u.object.Syms[k.Name] = k.Syms

@@ -35,6 +35,7 @@ type unit struct {
 	choices []passes.Choice
 
 	code    *cpp.Output
+	gpu     controller.GPUObject
 	bundled bool // compiled before: nothing to lower or compile
 	object  controller.Object
 	engine  string

@@ -2,37 +2,108 @@ package run
 
 import (
 	"errors"
+	"time"
 
+	"ptoc/codegen/bundle"
 	"ptoc/codegen/ptx"
-	"ptoc/ir"
 	"ptoc/lang/diag"
+	"ptoc/lang/source"
+	"ptoc/runtime/controller"
+	"ptoc/runtime/cuda"
+	"ptoc/runtime/failure"
 )
 
-// BuildGPU compiles a program's kernels for a GPU and gives the text of one stage: o.Emit is "ir", "llvm"
-// or "ptx"; fast asks for approximate maths. Warnings may be there without an error.
-func BuildGPU(o BuildOptions, arch string, fast bool) (string, *diag.List, error) {
-	ro := Options{File: o.File, Entry: o.Check.Entry, Defines: o.Check.Defines, Set: o.Check.Set}
-	if err := ro.check(); err != nil {
-		return "", nil, err
+// openGPU starts ranks on GPUs. The driver is asked first: without one there is no need to compile.
+func (u *unit) openGPU() (controller.Backend, error) {
+	driver := u.o.Driver
+	if driver == nil {
+		var err error
+		if driver, err = cuda.System(); err != nil {
+			return nil, gpuError(err)
+		}
 	}
-	u, err := load(&ro)
+	if !u.bundled {
+		if err := u.makePTX(); err != nil {
+			return nil, err
+		}
+	}
+	u.o.stage("starting ranks")
+	b, err := controller.NewCUDA(cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout}, u.gpu)
 	if err != nil {
-		return "", nil, err
+		return nil, gpuError(err)
 	}
-	if err := u.lower(o.Ranks); err != nil {
-		return "", nil, err
+	return b, nil
+}
+
+// makePTX compiles the kernels for this run.
+func (u *unit) makePTX() error {
+	u.o.stage("compiling kernels")
+	start := time.Now()
+	code, err := u.compilePTX(true)
+	if err != nil {
+		return err
 	}
-	if o.Emit == "ir" {
-		return ir.Print(u.lowered), u.warnings, nil
+	u.compileTime = time.Since(start)
+	u.gpu = controller.GPUObject{PTX: code.Text, Kernels: code.Kernels}
+	for _, s := range code.Sites {
+		u.gpu.Sites = append(u.gpu.Sites, failure.Place{Span: s.Span, Op: s.Op})
+		u.gpu.Funcs = append(u.gpu.Funcs, s.Func)
 	}
-	gen, err := ptx.Generate(u.lowered, ptx.Options{FastMath: fast})
+	return nil
+}
+
+// gpuError gives the errors of GPUs their codes.
+func gpuError(err error) error {
+	var full *cuda.TooManyRanks
+	var driver *cuda.Error
+	switch {
+	case errors.Is(err, cuda.ErrNoGPU):
+		return diag.New(diag.NoGPU, source.Span{}, "%v", err).Help("run it on the CPU: --target cpu")
+	case errors.As(err, &full):
+		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("run it on at most %d ranks", full.Holds)
+	case errors.As(err, &driver):
+		return diag.New(diag.GPUStopped, source.Span{}, "%v", err)
+	}
+	return err
+}
+
+// compilePTX generates the kernels; with text, LLVM makes PTX of them.
+func (u *unit) compilePTX(text bool) (*bundle.GPUCode, error) {
+	arch := u.o.Arch
+	if arch == "" {
+		arch = "sm_80"
+	}
+	out, err := ptx.Generate(u.lowered, u.o.GPU)
 	var refused *ptx.Error
 	if errors.As(err, &refused) {
-		return "", nil, diag.New(diag.NotInCxx, refused.Span, "%s", refused.Msg)
+		return nil, diag.New(diag.NotInPTX, refused.Span, "%s", refused.Msg)
 	}
-	if err != nil || o.Emit == "llvm" {
-		return gen.LLVM, u.warnings, err
+	if err != nil {
+		return nil, err
 	}
-	text, err := ptx.Compile(gen.LLVM, arch)
-	return text, u.warnings, err
+	g := &bundle.GPUCode{Output: out, Arch: arch}
+	if !text || len(out.Kernels) == 0 {
+		return g, nil
+	}
+	g.Text, err = ptx.Compile(out.LLVM, arch)
+	if errors.Is(err, ptx.ErrNoLLVM) {
+		return nil, diag.New(diag.NoLLVM, source.Span{}, "%v", err)
+	}
+	return g, err
+}
+
+// takePTX takes the kernels from a bundle.
+func (u *unit) takePTX(b *bundle.Bundle) error {
+	if u.o.Target == "cpu" && u.o.Backend != "sim" {
+		return badOption("%s was compiled for GPUs: --target cuda", u.o.File)
+	}
+	u.o.Target = "cuda"
+	u.gpu.PTX = b.PTX
+	var err error
+	u.gpu.Kernels, err = b.GPUKernels(u.checked)
+	for _, s := range b.Sites {
+		u.gpu.Sites = append(u.gpu.Sites, failure.Place{Text: s.At, Op: s.Op})
+		u.gpu.Funcs = append(u.gpu.Funcs, s.Func)
+	}
+	return err
 }

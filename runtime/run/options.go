@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/ptx"
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/runtime/controller"
+	"ptoc/runtime/cuda"
 	"ptoc/runtime/native"
 )
 
@@ -26,7 +28,10 @@ type Options struct {
 	Ranks   int // 0: what the inputs say, or DefaultRanks
 	Workers native.Mode
 	Backend string // "native" or "sim"
-	Repeat  int    // runs, each on fresh windows; 0: 1
+	Target  string // "cpu" or "cuda"; "": what a bundle was compiled for, else "cpu"
+	Arch    string // oldest GPU architecture; "": "sm_80"
+	GPU     ptx.Options
+	Repeat  int // runs, each on fresh windows; 0: 1
 	Timeout time.Duration
 
 	Ins   []string // NAME=SPEC, see tensor.ParseSpec; NAME=VALUE for scalars
@@ -39,6 +44,7 @@ type Options struct {
 	Until    string
 	Sanitize toolchain.Sanitizer
 	Open     func(lowered *ir.Module, ranks int) (controller.Backend, error)
+	Driver   cuda.Driver // nil: the machine's
 
 	// Stage, if set, is told what is being done, for a progress line.
 	Stage func(string)
@@ -57,8 +63,11 @@ func (o *Options) interrupted() error {
 // DefaultRanks is how many ranks a program runs on where nothing says otherwise.
 const DefaultRanks = 4
 
-// Backends are the values of Options.Backend.
-var Backends = []string{"native", "sim"}
+// Backends are the values of Options.Backend, Targets those of Options.Target.
+var (
+	Backends = []string{"native", "sim"}
+	Targets  = []string{"cpu", "cuda"}
+)
 
 func (o *Options) check() error {
 	if o.Backend == "" {
@@ -66,6 +75,12 @@ func (o *Options) check() error {
 	}
 	if !slices.Contains(Backends, o.Backend) {
 		return badOption("--backend must be native or sim, got %q", o.Backend)
+	}
+	if o.Target != "" && !slices.Contains(Targets, o.Target) {
+		return badOption("--target must be cpu or cuda, got %q", o.Target)
+	}
+	if o.Target == "cuda" && o.Workers == native.Processes {
+		return badOption("--workers process is for the CPU: on GPUs, ranks are thread blocks")
 	}
 	if o.Ranks < 0 || o.Ranks > abi.MaxRanks {
 		return badOption("--ranks must be between 1 and %d, got %d", abi.MaxRanks, o.Ranks)

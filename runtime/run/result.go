@@ -89,6 +89,9 @@ func (u *unit) result(args *arguments, times []float64) *Result {
 	if u.o.Workers.String() == "process" && u.o.Backend != "sim" {
 		r.Workers = "processes"
 	}
+	if u.o.Target == "cuda" && u.o.Backend != "sim" {
+		r.Workers = "blocks on GPUs"
+	}
 	seen := map[Choice]bool{}
 	for _, c := range u.choices {
 		k := Choice{At: c.At.String(), Op: c.Op, Chosen: c.Chosen, Why: c.Why, Bytes: c.Bytes}

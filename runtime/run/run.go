@@ -138,6 +138,9 @@ func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 	if u.o.Backend == "sim" {
 		return controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: &sim.Greedy{}})
 	}
+	if u.o.Target == "cuda" {
+		return u.openGPU()
+	}
 	err := u.compile(ctx)
 	if errors.Is(err, toolchain.ErrNoCompiler) {
 		return nil, badOption("%v", err).Help("or run it on the simulator: --backend sim")
@@ -176,7 +179,7 @@ func explain(ctx context.Context, prog *controller.Program, err error) error {
 	if d := prog.Report(err); d != nil {
 		return d
 	}
-	return err
+	return gpuError(err)
 }
 
 // check compares the outputs with the golden function, or with the simulator.

@@ -1,0 +1,112 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ptoc/codegen/abi"
+	"ptoc/codegen/ptx"
+	"ptoc/ir"
+	"ptoc/runtime/cuda"
+	"ptoc/runtime/failure"
+)
+
+// GPUObject is the kernels of a module compiled to PTX.
+type GPUObject struct {
+	PTX     string
+	Kernels []ptx.Kernel
+	Sites   []failure.Place // what faults number
+	Funcs   []string        // the kernel of each
+}
+
+// gpuBackend runs compiled kernels on GPUs.
+type gpuBackend struct {
+	*cuda.Engine
+	kernels map[string]Kernel
+}
+
+// NewCUDA makes a backend of ranks on the GPUs of cfg.Driver.
+func NewCUDA(cfg cuda.Config, obj GPUObject) (Backend, error) {
+	g := &gpuBackend{kernels: map[string]Kernel{}}
+	for i := range obj.Kernels {
+		k := &obj.Kernels[i]
+		g.kernels[k.Name] = Kernel{i, k.Syms}
+		out := cuda.Kernel{Name: k.Name, Symbol: abi.KernelSymbol(k.Name), Threads: k.Threads, Shared: k.Shared, Writes: writes(k.Func)}
+		if n, ok := k.Arena.Const(); !ok || n > 0 {
+			out.Arena = k.ArenaBytes
+		}
+		cfg.Kernels = append(cfg.Kernels, out)
+	}
+	if len(cfg.Kernels) > 0 {
+		cfg.PTX = obj.PTX
+	}
+	for i, p := range obj.Sites {
+		cfg.Sites = append(cfg.Sites, cuda.Site{Place: p, Kernel: obj.Funcs[i]})
+	}
+	var err error
+	g.Engine, err = cuda.Open(cfg)
+	return g, err
+}
+
+// writes says of each argument slot whether it is a tensor that f may write.
+func writes(f *ir.Func) []bool {
+	var out []bool
+	for i, p := range f.Params() {
+		_, memory := p.Type.(*ir.Tensor)
+		for range slotsOf(p) {
+			out = append(out, memory && f.Dirs[i] != ir.In)
+		}
+	}
+	return out
+}
+
+func (g *gpuBackend) Alloc(_ string, bytes int64) (Buffer, error) {
+	b, err := g.Engine.Alloc(bytes)
+	if err != nil {
+		return Buffer{}, err
+	}
+	return Buffer{b.Addr, b.Data}, nil
+}
+
+func (g *gpuBackend) Free(b Buffer) { g.Engine.Free(b.Addr) }
+
+func (g *gpuBackend) AllocWindow(name string, bytes int64) (int64, error) {
+	off, err := g.Engine.AllocWindow(bytes)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return off, nil
+}
+
+// Window of a GPU that does not answer any more is empty memory.
+func (g *gpuBackend) Window(device int, offset, bytes int64) []byte {
+	data, err := g.Engine.Window(device, offset, bytes)
+	if err != nil {
+		return make([]byte, bytes)
+	}
+	return data
+}
+
+func (g *gpuBackend) Kernel(f *ir.Func) (Kernel, error) {
+	k, ok := g.kernels[f.Name]
+	if !ok {
+		return Kernel{}, fmt.Errorf("the compiled program has no kernel %s", f.Name)
+	}
+	return k, nil
+}
+
+func (g *gpuBackend) Dispatch(device int, k Kernel, args []abi.Arg) error {
+	g.Submit(device, k.ID, args)
+	return nil
+}
+
+func (g *gpuBackend) Wait(ctx context.Context) error { return g.Engine.Wait(ctx) }
+
+// GPUTime is how long the GPU took for the kernels of the last Wait of b; 0 if b has no GPU.
+func GPUTime(b Backend) time.Duration {
+	if g, ok := b.(*gpuBackend); ok {
+		return g.Elapsed()
+	}
+	return 0
+}
