@@ -168,6 +168,7 @@ func (o *outcome) run(m *ir.Module, entry *ir.Func, b *backend, s verify.Scope, 
 		return err
 	}
 	o.prog = prog
+	prog.MayOverlap() // what two windows on one buffer do to each other is for the layers to find
 	for i, p := range entry.Params() {
 		b.outs[p.Name] = entry.Dirs[i] == ir.Out
 	}
