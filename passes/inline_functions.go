@@ -24,7 +24,7 @@ import (
 // symbols what the arguments' shapes bind them to; then all types are deduced again. Afterwards there
 // is no inline function and no call of one. Idempotent.
 func inlineFunctions(m *ir.Module, c *Context) {
-	in := &inliner{diags: c.Diags, state: map[*ir.Func]inlineState{}}
+	in := &inliner{diags: c.Diags, state: map[*ir.Func]inlineState{}, size: map[*ir.Func]int{}}
 	for _, f := range m.Funcs {
 		in.fn(f)
 	}
@@ -49,9 +49,15 @@ const (
 	done
 )
 
+// maxInlinedOps is how many ops calls may bring into one function: functions that each call the one before
+// twice would otherwise double without an end.
+const maxInlinedOps = 1 << 18
+
 type inliner struct {
-	diags *diag.List
-	state map[*ir.Func]inlineState
+	diags    *diag.List
+	state    map[*ir.Func]inlineState
+	size     map[*ir.Func]int // ops of the functions that are done
+	overfull bool             // it has been said that a function grows too large
 }
 
 // fn inlines everything into f, callees first, so that every body is spliced complete.
@@ -63,7 +69,8 @@ func (in *inliner) fn(f *ir.Func) {
 	s := &splicer{in: in, f: f, by: map[*ir.Value]*ir.Value{}}
 	s.block(f.Body)
 	in.state[f] = done
-	if s.calls == 0 {
+	f.Body.Walk(func(*ir.Op) { in.size[f]++ })
+	if s.calls == 0 || in.overfull {
 		return
 	}
 	f.Replace(s.by)
@@ -95,6 +102,7 @@ type splicer struct {
 	f     *ir.Func
 	by    map[*ir.Value]*ir.Value // results of calls -> what the bodies return
 	calls int
+	ops   int                    // of the inlined bodies
 	from  map[*ir.Op]source.Span // ops of inlined bodies -> the call
 }
 
@@ -120,11 +128,24 @@ func (s *splicer) block(b *ir.Block) {
 			continue
 		}
 		s.in.fn(op.Callee())
+		if !s.mayGrow(op) {
+			return
+		}
 		out = append(out, s.splice(op)...)
 	}
 	if out != nil {
 		b.Ops = out
 	}
+}
+
+// mayGrow says whether the body of a callee still goes into the function.
+func (s *splicer) mayGrow(call *ir.Op) bool {
+	if s.ops += s.in.size[call.Callee()]; s.ops > maxInlinedOps && !s.in.overfull {
+		s.in.overfull = true
+		s.in.diags.Errorf(diag.InlineGrowth, call.Span, "the inline functions that %s calls would write out more than %d ops", s.f.Name, maxInlinedOps).
+			Help("store what is computed twice under a name, or use a loop")
+	}
+	return !s.in.overfull
 }
 
 // splice is the body of the callee of call, on call's arguments.

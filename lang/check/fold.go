@@ -16,6 +16,9 @@ func foldBinary(op syntax.Op, a, b value) (v value, ok bool, err error) {
 	switch x := a.(type) {
 	case string:
 		if y, isStr := b.(string); isStr && op == syntax.Add {
+			if len(x)+len(y) > maxConstString {
+				return nil, true, fmt.Errorf("the string would have more than %d bytes", maxConstString)
+			}
 			return x + y, true, nil
 		}
 		return nil, false, nil
@@ -44,23 +47,40 @@ func foldBinary(op syntax.Op, a, b value) (v value, ok bool, err error) {
 	return nil, false, nil
 }
 
+// A few lines that double a string or a list fill any memory.
+const (
+	maxConstString = 1 << 16
+	maxConstSeq    = 1 << 10
+)
+
 func foldSeq(op syntax.Op, x seq, b value) (value, bool, error) {
+	out := seq{list: x.list}
 	switch y := b.(type) {
 	case seq:
-		if op == syntax.Add && x.list == y.list {
-			return seq{append(append([]value(nil), x.elts...), y.elts...), x.list}, true, nil
+		if op != syntax.Add || x.list != y.list {
+			return nil, false, nil
 		}
+		if len(x.elts)+len(y.elts) > maxConstSeq {
+			return nil, true, errSeqSize
+		}
+		out.elts = append(append(out.elts, x.elts...), y.elts...)
 	case int64:
-		if op == syntax.Mul && y >= 0 && y*int64(len(x.elts)) <= 1024 {
-			out := seq{list: x.list}
-			for ; y > 0; y-- {
-				out.elts = append(out.elts, x.elts...)
-			}
-			return out, true, nil
+		if op != syntax.Mul {
+			return nil, false, nil
 		}
+		if len(x.elts) > 0 && y > maxConstSeq/int64(len(x.elts)) {
+			return nil, true, errSeqSize
+		}
+		for ; y > 0 && len(x.elts) > 0; y-- {
+			out.elts = append(out.elts, x.elts...)
+		}
+	default:
+		return nil, false, nil
 	}
-	return nil, false, nil
+	return out, true, nil
 }
+
+var errSeqSize = fmt.Errorf("the list or tuple would have more than %d elements", maxConstSeq)
 
 func foldBools(op syntax.Op, x bool, b value) (value, bool, error) {
 	y, ok := b.(bool)
@@ -78,7 +98,17 @@ func foldBools(op syntax.Op, x bool, b value) (value, bool, error) {
 	return nil, false, nil
 }
 
+// maxDimText is how long the normal form of an extent may be: products of sums multiply.
+const maxDimText = 1 << 16
+
 func foldDims(op syntax.Op, x, y ir.Dim) (value, bool, error) {
+	size := len(x.Key()) + len(y.Key())
+	if op == syntax.Mul {
+		size = len(x.Key()) * len(y.Key())
+	}
+	if size > maxDimText {
+		return nil, true, fmt.Errorf("the expression over symbols of pl.dynamic grows too large")
+	}
 	switch op {
 	case syntax.Add:
 		return dimConst(x.Add(y)), true, nil

@@ -6,6 +6,7 @@ const (
 	ConstantMisfit Code = 394
 	ScratchSize    Code = 395
 	NotInCxx       Code = 396
+	InlineGrowth   Code = 397
 )
 
 var passRows = []Row{
@@ -15,6 +16,8 @@ var passRows = []Row{
 		"After unrolling and constant folding an op has constant operands that it may not have, for example an offset past the end of a tensor.", ""},
 	{ScratchSize, "size of scratch memory depends on a run-time value",
 		"The memory of a tensor that a kernel creates is set aside before the kernel starts, so its size may depend on dims and scalar parameters, but not on what the kernel computes. Create it as large as it can get and use a slice of it.", ""},
+	{InlineGrowth, "inline functions write out too much",
+		"Every call of an inline function is a copy of its body. Functions that call each other several times multiply.", ""},
 	{NotInCxx, "not possible in a compiled kernel",
 		"The C++ backend cannot compile this op as it stands, for example because it reshapes a view with gaps. The message says what to write instead.", ""},
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rivo/uniseg"
+
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
@@ -48,6 +50,37 @@ k.pl:1:1 note: first here
 	if plain != want || plain == b.String() {
 		t.Errorf("colours change more than colours:\n%s", b.String())
 	}
+}
+
+func TestOfALongLineTheMarkedPartIsShown(t *testing.T) {
+	long := strings.Repeat("名,", 5000)
+	for _, c := range []struct{ line, marked, want, marks string }{
+		{"f(bad, " + long + ")", "bad", "f(bad, 名", "  ^~~"},
+		{"f(" + long + "bad, " + long + ")", "bad", "...名,", strings.Repeat(" ", 63) + "^~~"},
+		{"f(" + long + "bad)", "bad", "...名,", strings.Repeat(" ", 63) + "^~~"},
+		{"f(" + long + ")", long, "f(名", "  ^~~~~~"},
+	} {
+		f := source.NewFile("k.pl", c.line+"\n")
+		at := strings.Index(f.Text, c.marked)
+		var list diag.List
+		list.Errorf(diag.UnexpectedToken, f.Span(at, at+len(c.marked)), "no")
+		var b bytes.Buffer
+		diag.Render(&b, &list, diag.Options{})
+		lines := strings.Split(b.String(), "\n")
+		text, marks := strings.TrimPrefix(lines[2], "1 | "), strings.TrimPrefix(lines[3], "  | ")
+		if !strings.HasPrefix(text, c.want) || !strings.HasPrefix(marks, c.marks) || b.Len() > 1000 {
+			t.Errorf("want %q and %q, got %d bytes:\n%s", c.want, c.marks, b.Len(), b.String())
+		}
+		if c.marked == "bad" && columnOf(text, "bad") != strings.Index(marks, "^") {
+			t.Errorf("the mark misses:\n%s", b.String())
+		}
+	}
+}
+
+// columnOf says where on a terminal a part of a text starts.
+func columnOf(text, part string) int {
+	before, _, _ := strings.Cut(text, part)
+	return uniseg.StringWidth(before)
 }
 
 func TestListIsSortedWithoutRepetitionsAndLimited(t *testing.T) {

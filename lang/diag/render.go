@@ -140,8 +140,9 @@ func (r *renderer) excerpt(at source.Span, paint *color.Color) int {
 	start, end := at.File.LineBounds(n)
 	before := at.File.Text[start:max(start, int(at.Start))]
 	within := at.File.Text[min(int(at.Start), end):max(int(at.Start), min(int(at.End), end))]
-	marks := "^" + strings.Repeat("~", max(0, width(within, width(before, 0))-width(before, 0)-1))
-	return r.marked(n, at.File.Line(n), width(before, 0), paint.Sprint(marks))
+	column := width(before, 0)
+	mark := func(length int) string { return paint.Sprint("^" + strings.Repeat("~", length-1)) }
+	return r.marked(n, at.File.Line(n), column, mark, max(1, width(within, column)-column))
 }
 
 // fixed writes a line as a fix would make it, where that is one line.
@@ -152,17 +153,57 @@ func (r *renderer) fixed(f Fix) {
 	n := f.At.Pos().Line
 	start, end := f.At.File.LineBounds(n)
 	before := f.At.File.Text[start:f.At.Start]
-	marks := strings.Repeat("+", width(f.New, 0))
-	r.marked(n, before+f.New+f.At.File.Text[f.At.End:end], width(before, 0), r.ok.Sprint(marks))
+	mark := func(length int) string { return r.ok.Sprint(strings.Repeat("+", length)) }
+	r.marked(n, before+f.New+f.At.File.Text[f.At.End:end], width(before, 0), mark, width(f.New, 0))
 }
 
-func (r *renderer) marked(n int, line string, column int, marks string) (gutter int) {
+// marked writes a line with marks from a column on below it.
+func (r *renderer) marked(n int, line string, column int, mark func(length int) string, length int) (gutter int) {
 	number := strconv.Itoa(n)
 	gutter = len(number) + 1
 	bar := strings.Repeat(" ", gutter) + r.blue.Sprint("|")
-	r.out.WriteString(bar + "\n" + r.blue.Sprint(number+" |") + " " + expandTabs(line) + "\n")
-	r.out.WriteString(bar + " " + strings.Repeat(" ", column) + marks + "\n")
+	shown, column, length := window(expandTabs(line), column, length)
+	r.out.WriteString(bar + "\n" + r.blue.Sprint(number+" |") + " " + shown + "\n")
+	r.out.WriteString(bar + " " + strings.Repeat(" ", column) + mark(length) + "\n")
 	return gutter
+}
+
+// Of a long line the columns around the marks are shown.
+const (
+	maxExcerpt = 200
+	leadIn     = 60 // columns before the marks
+)
+
+// window cuts a line to maxExcerpt columns, and gives the marks their place in what is left.
+func window(line string, column, length int) (shown string, at, marks int) {
+	if len(line) <= maxExcerpt || width(line, 0) <= maxExcerpt {
+		return line, column, length
+	}
+	first := 0
+	if column+length > maxExcerpt-len("...") {
+		first = max(0, column-leadIn)
+	}
+	var b strings.Builder
+	if first > 0 {
+		b.WriteString("...")
+	}
+	c, start := 0, 0
+	g := uniseg.NewGraphemes(line)
+	for c < first+maxExcerpt && g.Next() {
+		if c += g.Width(); c-g.Width() < first {
+			start = c
+			continue
+		}
+		b.WriteString(g.Str())
+	}
+	end := c
+	if g.Next() {
+		b.WriteString("...")
+	}
+	if first == 0 {
+		return b.String(), column, min(length, max(1, end-column))
+	}
+	return b.String(), len("...") + column - start, min(length, max(1, end-column))
 }
 
 const tabWidth = 4

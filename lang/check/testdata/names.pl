@@ -87,3 +87,14 @@ def bad(x: pl.Tensor[[SIZE], pl.FP32]):
 
 class Helper:  # ERROR "E0214.*class Helper is not a program"
     pass
+
+# A few lines that double a constant would fill any memory.
+M = pl.dynamic("M")
+S1 = "ab" + "cd"
+L1 = [0, 1] * 300
+L2 = L1 + L1  # ERROR "E0318.*more than 1024 elements"
+L3 = [0, 1, 2, 3] * 4611686018427387904  # ERROR "E0318.*more than 1024 elements"
+L4 = [] * 4611686018427387904
+P1 = (M + 1) * (M + 2) * (M + 3) * (M + 4) * (M + 5) * (M + 6)
+P2 = P1 * P1
+P3 = P2 * P2  # ERROR "E0318.*grows too large"
