@@ -88,14 +88,14 @@ var failures = []struct {
 func TestFailuresAreReported(t *testing.T) {
 	everywhere := ways(t)
 	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
-		everywhere = append(everywhere, onPTX)
+		everywhere = append(everywhere, onPTX, onGPU)
 	}
 	for _, f := range failures {
 		for _, w := range everywhere {
 			t.Run(f.name+"/"+w.String(), func(t *testing.T) {
 				text := fmt.Sprintf(broken, strings.TrimPrefix(f.body, "\n"))
 				start := time.Now()
-				_, err := Run(context.Background(), Options{File: file(t, text), Ranks: 3, Backend: w.backend, Workers: w.workers, Open: w.open, Timeout: 400 * time.Millisecond})
+				_, err := Run(context.Background(), w.options(Options{File: file(t, text), Ranks: 3, Timeout: 400 * time.Millisecond}))
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -191,18 +191,22 @@ func TestAKilledRankIsReported(t *testing.T) {
 
 func TestAnInterruptStopsTheRanks(t *testing.T) {
 	text := fmt.Sprintf(broken, "    pld.system.wait(sig, [0, 0], 1)\n")
-	for _, w := range ways(t) {
+	everywhere := ways(t)
+	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
+		everywhere = append(everywhere, onGPU)
+	}
+	for _, w := range everywhere {
 		if w.backend == "sim" { // it finds the deadlock first
 			continue
 		}
 		t.Run(w.String(), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
-			_, err := Run(ctx, Options{File: file(t, text), Ranks: 3, Workers: w.workers, Timeout: 20 * time.Second,
+			_, err := Run(ctx, w.options(Options{File: file(t, text), Ranks: 3, Timeout: 20 * time.Second,
 				Stage: func(s string) {
 					if s == "running" {
 						time.AfterFunc(100*time.Millisecond, cancel)
 					}
-				}})
+				}}))
 			if err != context.Canceled {
 				t.Errorf("got %v", err)
 			}

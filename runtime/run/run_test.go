@@ -15,8 +15,10 @@ import (
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/runtime/controller"
+	"ptoc/runtime/cuda"
 	"ptoc/runtime/native"
 	"ptoc/runtime/tensor"
+	"ptoc/tests/cudasim"
 	"ptoc/tests/ptxrun"
 )
 
@@ -32,6 +34,18 @@ type way struct {
 	backend string
 	workers native.Mode
 	open    func(*ir.Module, int) (controller.Backend, error)
+	driver  func() cuda.Driver
+}
+
+// onGPU is --target cuda, on the interpreter's driver. Its time passes quickly.
+var onGPU = way{backend: "native", driver: func() cuda.Driver { return &cudasim.Driver{NsPerStep: 1000} }}
+
+func (w way) options(o Options) Options {
+	o.Backend, o.Workers, o.Open = w.backend, w.workers, w.open
+	if w.driver != nil {
+		o.Target, o.Driver = "cuda", w.driver()
+	}
+	return o
 }
 
 // onPTX runs kernels as PTX on the interpreter.
@@ -42,6 +56,9 @@ var onPTX = way{backend: "native", open: func(m *ir.Module, ranks int) (controll
 func (w way) String() string {
 	if w.open != nil {
 		return "ptx"
+	}
+	if w.driver != nil {
+		return "cuda"
 	}
 	if w.backend == "sim" {
 		return "sim"
