@@ -17,9 +17,10 @@ const (
 	Assert
 	Shape
 	BadValue
+	Overlap
 
 	// The codes from here on are written by the engine, not by kernels.
-	Aborted Code = iota + 9
+	Aborted Code = iota + 8
 	Crash
 	Died
 	LoadFailed
@@ -59,6 +60,8 @@ var Codes = []CodeInfo{
 		[]string{"dim", "got", "wanted"}},
 	{BadValue, "BAD_VALUE", "a value is outside of what the op takes",
 		[]string{"value", "low", "high"}},
+	{Overlap, "OVERLAP", "a call passes memory that overlaps to two parameters, one of which is written",
+		[]string{"first", "second"}},
 	{Aborted, "ABORTED", "the kernel left early because another rank failed or time ran out", nil},
 	{Crash, "CRASH", "the kernel was stopped by a signal",
 		[]string{"signal", "address", "pc"}},

@@ -42,8 +42,27 @@ func (e *fn) call(op *ir.Op) {
 		}
 		list = append(list, e.bareDim(d))
 	}
+	e.distinct(op)
 	e.checkNeed(op)
 	e.w.line("if (i32 status = f_%s(%s)) return status;", callee.Name, strings.Join(list, ", "))
+}
+
+// distinct checks that arguments do not overlap where the callee relies on it. What is certainly disjoint needs
+// no check; what certainly overlaps came here through an inline function.
+func (e *fn) distinct(op *ir.Op) {
+	args := op.Vals("args")
+	for _, p := range ir.DistinctParams(op.Callee()) {
+		if ir.OverlapOf(args[p.First], args[p.Second]) == ir.Disjoint {
+			continue
+		}
+		a, b := e.data(args[p.First]), e.data(args[p.Second])
+		e.w.line("if (%s(%s, %s, %s, %s)) return ptoc_fail(ctx, PTOC_OVERLAP, %d, %d, %d);", e.g.use("ptoc_overlap"),
+			a.ptr, e.bytes(a), b.ptr, e.bytes(b), e.site(op), p.First, p.Second)
+	}
+}
+
+func (e *fn) bytes(m *memory) string {
+	return e.bareDim(ir.Product(m.dims).Scale(int64(m.dt.Size())))
 }
 
 // agree checks extents that could not be compared before.

@@ -19,6 +19,7 @@ const (
 	ShapeAtRun        Code = 716
 	WorldSizeWrong    Code = 717
 	RankFault         Code = 718
+	OverlapAtRun      Code = 719
 	WaitForever       Code = 720
 	KernelEndless     Code = 721
 	RankCrashed       Code = 722
@@ -81,6 +82,15 @@ var runtimeRows = []Row{
 		"The kernel was made for a number of ranks that its domain does not have.", ""},
 	{RankFault, "rank that failed",
 		"A kernel stopped for the reason that the message gives.", ""},
+	{OverlapAtRun, "arguments that turn out to overlap",
+		"A kernel's parameters are different memory as soon as the kernel writes one of them. With the offsets of this run, two of them overlap.",
+		"@pl.jit.incore\n" +
+			"def add(a: pl.Tensor[[2], pl.FP32], b: pl.Out[pl.Tensor[[2], pl.FP32]]):\n" +
+			"    b[:] = a + 1.0\n" +
+			"\n@pl.jit.host\n" +
+			"def main(x: pl.InOut[pl.Tensor[[4, 2], pl.FP32]]):\n" +
+			"    for r in pl.range(pld.world_size()):\n" +
+			"        add(x[r], x[1], device=r)  # ERROR \"a and b of add overlap\"\n"},
 	{WaitForever, "wait that never ends",
 		"A rank waits for a signal that does not come. The report says what it sees in its cell, which notifies could have changed it, and what every other rank is doing.",
 		exampleKernel + "    pld.system.wait(s, [0, 0], 1)  # ERROR \"rank 0 waits for ever.*s\\[0, 0\\] is 0, expected >= 1\"\n" + exampleHost},

@@ -177,7 +177,9 @@ func TestAWrongCellIsReported(t *testing.T) {
 			check(t, err)
 			x, err := p.NewTensor("x", ir.FP32, []int64{2, 1, 64})
 			check(t, err)
-			err = p.Run(context.Background(), []any{x, x})
+			y, err := p.NewTensor("y", ir.FP32, []int64{2, 1, 64})
+			check(t, err)
+			err = p.Run(context.Background(), []any{x, y})
 			var f *failure.Failure
 			if !errors.As(err, &f) {
 				t.Fatalf("got %v", err)

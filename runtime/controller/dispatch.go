@@ -6,6 +6,7 @@ import (
 
 	"ptoc/codegen/abi"
 	"ptoc/ir"
+	"ptoc/lang/diag"
 	"ptoc/runtime/interp"
 	"ptoc/runtime/tensor"
 )
@@ -18,6 +19,9 @@ type site struct {
 	free   []func(*interp.Frame) int64 // values of the symbols that no argument gives
 	args   []func(*interp.Frame) interp.Value
 	device func(*interp.Frame) int64
+
+	distinct []ir.Pair // parameters that must not overlap
+	mems     []*memory // of the last dispatch, by parameter
 
 	words  []abi.Arg // of the last dispatch
 	slots  []int     // where each parameter's words begin
@@ -56,6 +60,7 @@ func (h *host) call(c *interp.Compiler, op *ir.Op) interp.Step {
 		s.words = append(s.words, slotsOf(p)...)
 	}
 	s.shapes = make([][]int64, len(s.args))
+	s.distinct, s.mems = ir.DistinctParams(s.callee()), make([]*memory, len(s.args))
 	s.syms = make([]int64, len(k.Syms))
 	for range k.Syms {
 		s.words = append(s.words, abi.Arg{Tag: abi.TagScalar})
@@ -111,6 +116,7 @@ func (h *host) dispatch(s *site, fr *interp.Frame) {
 			}
 		}
 	}
+	h.checkDistinct(s)
 	for i, at := range s.bind.Free {
 		s.syms[at] = s.free[i](fr)
 	}
@@ -128,7 +134,7 @@ func (h *host) dispatch(s *site, fr *interp.Frame) {
 }
 
 func (h *host) passMemory(s *site, i int, m *memory, device int64, w []abi.Arg) {
-	s.shapes[i] = m.shape
+	s.shapes[i], s.mems[i] = m.shape, m
 	if !m.contiguous() {
 		e := errorAt(s.op, "argument %s of %s is a strided view: kernels take contiguous memory", s.callee().Params()[i].Name, s.callee().Name)
 		e.help = "copy it into a tensor of its own, or pass the whole and slice in the kernel"
@@ -143,6 +149,20 @@ func (h *host) passMemory(s *site, i int, m *memory, device int64, w []abi.Arg) 
 			s.callee().Name, device, deviceList(h.members[m.domain])))
 	}
 	w[0].Value, w[1].Value = int64(m.domain), m.off
+}
+
+// checkDistinct: the checker has seen what is certain; what depends on offsets, and two windows of one buffer,
+// show here.
+func (h *host) checkDistinct(s *site) {
+	for _, p := range s.distinct {
+		if h.mayOverlap || !s.mems[p.First].overlaps(s.mems[p.Second]) {
+			continue
+		}
+		params := s.callee().Params()
+		e := errorAt(s.op, "%s and %s of %s overlap, and it writes one of them", params[p.First].Name, params[p.Second].Name, s.callee().Name)
+		e.code, e.help = diag.OverlapAtRun, "kernels take their parameters to be different memory: pass a copy, or the whole once, with offsets"
+		interp.Stop(e)
+	}
 }
 
 func deviceList(set uint64) string {

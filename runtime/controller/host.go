@@ -17,6 +17,8 @@ type host struct {
 	sites   []*site
 	kernels map[*ir.Func]Kernel
 	temps   []Buffer
+
+	mayOverlap bool // see Program.MayOverlap
 }
 
 func (h *host) begin(ctx context.Context) {

@@ -70,6 +70,10 @@ type Tensor struct {
 	buf Buffer
 }
 
+// MayOverlap lets dispatches pass overlapping memory: a backend that runs kernels access by access gives that
+// a meaning, and a verifier wants to see what it does.
+func (p *Program) MayOverlap() { p.host.mayOverlap = true }
+
 // NewTensor makes a zeroed tensor that can be an argument.
 func (p *Program) NewTensor(name string, dt ir.DType, shape []int64) (*Tensor, error) {
 	n, err := tensor.Bytes(dt, shape)

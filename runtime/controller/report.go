@@ -26,7 +26,7 @@ func (p *Program) Report(err error) *diag.Diagnostic {
 	case errors.As(err, &f):
 		return (&reporter{p: p, f: f}).report()
 	case errors.As(err, &h):
-		d := diag.New(diag.HostFault, h.at, "%s", h.text)
+		d := diag.New(h.code, h.at, "%s", h.text)
 		if h.help != "" {
 			d.Help("%s", h.help)
 		}
@@ -352,6 +352,8 @@ func describe(c abi.Code, v [6]int64, who string) (diag.Code, string) {
 		return diag.ValueOutside, fmt.Sprintf("%s has the value %d where it must be in [%d, %d]", who, v[0], v[1], v[2])
 	case abi.Shape:
 		return diag.ShapeAtRun, fmt.Sprintf("%s has extent %d in dimension %d where %d is needed", who, v[1], v[0], v[2])
+	case abi.Overlap:
+		return diag.OverlapAtRun, fmt.Sprintf("%s: arguments %d and %d overlap, and the kernel writes one of them", who, v[0]+1, v[1]+1)
 	case abi.Assert:
 		return diag.RankFault, fmt.Sprintf("%s: an assertion does not hold: %d and %d", who, v[0], v[1])
 	case abi.Crash:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ptoc/ir"
+	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
 
@@ -61,8 +62,22 @@ func (m *memory) contiguous() bool {
 	return true
 }
 
+// overlaps reports whether two memories, each without gaps, share bytes on one rank.
+func (m *memory) overlaps(o *memory) bool {
+	x, y := m.off, o.off
+	switch {
+	case m.window != o.window:
+		return false
+	case !m.window:
+		x, y = x+m.buf.Addr, y+o.buf.Addr
+	}
+	nx, ny := numel(m.shape)*int64(m.dt.Size()), numel(o.shape)*int64(o.dt.Size())
+	return nx > 0 && ny > 0 && x < y+ny && y < x+nx
+}
+
 // hostError is a mistake of the host program that shows when it runs.
 type hostError struct {
+	code diag.Code
 	at   source.Span
 	text string
 	help string
@@ -71,5 +86,5 @@ type hostError struct {
 func (e *hostError) Error() string { return fmt.Sprintf("%s: %s", e.at, e.text) }
 
 func errorAt(op *ir.Op, format string, args ...any) *hostError {
-	return &hostError{at: op.Span, text: fmt.Sprintf(format, args...)}
+	return &hostError{code: diag.HostFault, at: op.Span, text: fmt.Sprintf(format, args...)}
 }

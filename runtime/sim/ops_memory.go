@@ -199,6 +199,7 @@ func call(c *interp.Compiler, op *ir.Op) interp.Step {
 	for i, v := range op.Vals("args") {
 		args[i] = argument(c, v, params[i].Type)
 	}
+	distinct := ir.DistinctParams(callee.Code.Func)
 	return func(fr *interp.Frame) {
 		r := rankOf(fr)
 		in := callee.Code.NewFrame(r)
@@ -217,6 +218,11 @@ func call(c *interp.Compiler, op *ir.Op) interp.Step {
 		if bad := callee.PassSyms(fr, in.Syms, shapes); bad != nil {
 			interp.Raise(op, abi.Shape, int64(bad.Dim), bad.Got, bad.Want)
 		}
+		for _, p := range distinct {
+			if viewIn(in, params[p.First]).overlaps(viewIn(in, params[p.Second])) {
+				interp.Raise(op, abi.Overlap, int64(p.First), int64(p.Second))
+			}
+		}
 		hook := r.m.cfg.Hooks.Call
 		if hook != nil {
 			hook(r.device, op, false)
@@ -226,6 +232,11 @@ func call(c *interp.Compiler, op *ir.Op) interp.Step {
 			hook(r.device, op, true)
 		}
 	}
+}
+
+func viewIn(fr *interp.Frame, v *ir.Value) *view {
+	x, _ := fr.Vals[v.ID].P.(*view)
+	return x
 }
 
 // argument converts a scalar to the parameter's type.

@@ -62,6 +62,15 @@ func (v *view) outside(op *ir.Op, dim, off, extent, size int64) {
 	interp.Raise(op, abi.LocalBounds, dim, off, extent, size)
 }
 
+// overlaps reports whether two views without gaps share bytes.
+func (v *view) overlaps(o *view) bool {
+	if v == nil || o == nil || v.mem != o.mem {
+		return false
+	}
+	n, k := numel(v.shape)*v.m.size(v.dt), numel(o.shape)*v.m.size(o.dt)
+	return n > 0 && k > 0 && v.off < o.off+k && o.off < v.off+n
+}
+
 // drop removes leading extents of 1.
 func (v *view) drop(n int64) *view {
 	out := *v

@@ -112,9 +112,21 @@ func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *ou
 	if pl.begin != nil {
 		pl.begin(mem)
 	}
-	ghosts := 0
-	hooks := sim.Hooks{Kernel: t.kernel, Call: t.called}
-	hooks.Point = func(p sim.Point) bool {
+	inner, err := controller.NewSim(sim.Config{Ranks: s.Ranks, Scheduler: pl.sched, Memory: mem, StepLimit: stepLimit, Hooks: o.hooks(pl)})
+	if err != nil {
+		o.err = err
+		return o
+	}
+	o.err = o.run(m, m.Func(entry), &backend{Backend: inner, t: t, m: mem, outs: map[string]bool{}}, s, in)
+	o.judge()
+	return o
+}
+
+// hooks watch and steer a run.
+func (o *outcome) hooks(pl plan) sim.Hooks {
+	t, ghosts := o.t, 0
+	h := sim.Hooks{Kernel: t.kernel, Call: t.called}
+	h.Point = func(p sim.Point) bool {
 		if t.full {
 			interp.Stop(errTooLong)
 		}
@@ -126,14 +138,14 @@ func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *ou
 		}
 		return pl.point == nil || pl.point(p)
 	}
-	hooks.Stuck = func(bs []sim.Blocked) sim.Resume {
+	h.Stuck = func(bs []sim.Blocked) sim.Resume {
 		if t.ghosts {
 			return sim.Fail
 		}
 		how := stuckForEver
 		if pl.stuck != nil {
-			how = pl.stuck(mem)
-		} else if mem.stuck() {
+			how = pl.stuck(o.m)
+		} else if o.m.stuck() {
 			how = goesOn
 		}
 		switch how {
@@ -146,14 +158,7 @@ func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *ou
 		t.ghosts = true
 		return sim.Ignore
 	}
-	inner, err := controller.NewSim(sim.Config{Ranks: s.Ranks, Scheduler: pl.sched, Memory: mem, StepLimit: stepLimit, Hooks: hooks})
-	if err != nil {
-		o.err = err
-		return o
-	}
-	o.err = o.run(m, m.Func(entry), &backend{Backend: inner, t: t, m: mem, outs: map[string]bool{}}, s, in)
-	o.judge()
-	return o
+	return h
 }
 
 var (

@@ -83,7 +83,7 @@ def calls(x: pl.Tensor[[1, 4], pl.FP32], h: pl.Tensor[[1, 4], pl.FP16], n: pl.Sc
     number(y + 1.0)  # ERROR "E0301.*x of number must be memory"
     number(y[:, 0:2])  # ERROR "E0404.*must be contiguous"
     e = silent(x, y)  # ERROR "E0402.*must have shape"
-    f = silent(y, y)  # ERROR "E0325.*f is given nothing"
+    f = silent(pl.create_tensor([2, 4], dtype=pl.FP32), y)  # ERROR "E0325.*f is given nothing"
 
 @pl.jit.inline
 def signals(s: pld.DistributedTensor[[4, 1], pl.INT32]):
