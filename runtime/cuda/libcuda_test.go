@@ -1,0 +1,167 @@
+package cuda
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// stub compiles a library that looks like the driver's.
+func stub(t *testing.T) string {
+	t.Helper()
+	cxx, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip(err)
+	}
+	so := filepath.Join(t.TempDir(), "libcuda.so.1")
+	if out, err := exec.Command(cxx, "-O1", "-shared", "-fPIC", "-o", so, "testdata/libcuda.cpp").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return so
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestArgumentsArriveAsTheDriverDeclaresThem(t *testing.T) {
+	t.Setenv("PTOC_CACHE", t.TempDir())
+	so := stub(t)
+	l, err := openLibrary([]string{so})
+	check(t, err)
+	ds, err := l.Devices()
+	check(t, err)
+	d := ds[0]
+	if i := d.Info(); len(ds) != 2 || i.Name != "stub 0" || i.Arch() != "sm_90" || i.Multiprocessors != 132 || !i.CanPool || i.SharedPerBlock != 232448 || i.Memory != 80<<30 {
+		t.Errorf("%d GPUs, the first is %+v", len(ds), i)
+	}
+	check(t, connect(ds))
+	s, err := d.NewStream()
+	check(t, err)
+	host, err := d.MallocHost(64)
+	check(t, err)
+	if !bytes.Equal(host.Data, make([]byte, 64)) {
+		t.Error("host memory is not zeroed")
+	}
+	p, err := d.MallocAsync(s, 64)
+	check(t, err)
+	q, err := d.Malloc(64)
+	check(t, err)
+	copy(host.Data, "through the GPU and back")
+	check(t, d.Zero(s, p, 64))
+	check(t, d.Upload(s, p, host.Data[:24]))
+	check(t, d.Copy(s, q, p, 64))
+	clear(host.Data)
+	check(t, d.Download(s, host.Data, q))
+	if got := string(bytes.TrimRight(host.Data, "\x00")); got != "through the GPU and back" {
+		t.Errorf("%q came back", got)
+	}
+	events(t, d, s)
+	code(t, d, s, q, host)
+	shared(t, d, q)
+	var failed *Error
+	if _, err := d.Malloc(1 << 41); !errors.As(err, &failed) || failed.Code != 2 || !strings.Contains(err.Error(), "2199023255552 bytes on stub 0") {
+		t.Errorf("%v", err)
+	}
+	check(t, d.FreeAsync(s, p))
+	check(t, d.Free(q))
+	check(t, d.FreeHost(host))
+	for _, d := range ds {
+		check(t, d.Close())
+	}
+}
+
+func events(t *testing.T, d Device, s Stream) {
+	e, err := d.NewEvent()
+	check(t, err)
+	check(t, d.Record(e, s))
+	check(t, d.WaitEvent(s, e))
+	for i, want := range []bool{false, true} {
+		if done, err := d.Done(e); done != want || err != nil {
+			t.Errorf("query %d: %v, %v", i, done, err)
+		}
+	}
+	if took, err := d.Elapsed(e, e); took != 1500*time.Microsecond || err != nil {
+		t.Errorf("%v, %v", took, err)
+	}
+}
+
+// code loads modules, the second time from the cache, and launches.
+func code(t *testing.T, d Device, s Stream, q Ptr, host HostMemory) {
+	m, err := d.Load(".entry step")
+	check(t, err)
+	cached, _ := filepath.Glob(filepath.Join(os.Getenv("PTOC_CACHE"), "cuda", "*.cubin"))
+	if len(cached) != 1 {
+		t.Errorf("in the cache: %v", cached)
+	}
+	_, err = d.Load(".entry step")
+	check(t, err)
+	var failed *Error
+	if _, err := d.Load("wrong"); !errors.As(err, &failed) || failed.Log != "ptxas: line 1: wrong" {
+		t.Errorf("%v", err)
+	}
+	f, err := d.Function(m, "step")
+	check(t, err)
+	if _, err := d.Function(m, "nothing"); !errors.As(err, &failed) || failed.Code != errorNotFound {
+		t.Errorf("%v", err)
+	}
+	if n, err := d.Occupancy(f, 128, 100<<10); n != 4 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := d.Occupancy(f, 128, 300<<10); err == nil || !strings.Contains(err.Error(), "at most 232448") {
+		t.Errorf("%v", err)
+	}
+	check(t, d.Zero(s, q, 64))
+	check(t, d.Launch(s, Launch{Function: f, GridX: 1, GridY: 3, Threads: 128, Shared: 100 << 10, Param: q, Cooperative: true}))
+	check(t, d.Launch(s, Launch{Function: f, GridX: 1, GridY: 5, Threads: 128, Param: q}))
+	check(t, d.Download(s, host.Data, q))
+	if host.Data[0] != 8 {
+		t.Errorf("launched for %d ranks, not 8", host.Data[0])
+	}
+}
+
+func shared(t *testing.T, d Device, q Ptr) {
+	h, err := d.ExportMemory(q)
+	check(t, err)
+	p, err := d.ImportMemory(h)
+	check(t, err)
+	if p != q {
+		t.Errorf("opened %#x, exported %#x", p, q)
+	}
+	check(t, d.CloseMemory(p))
+}
+
+func TestAMachineWithoutAGPUSaysSo(t *testing.T) {
+	if _, err := openLibrary([]string{filepath.Join(t.TempDir(), "libcuda.so.1")}); !errors.Is(err, ErrNoGPU) || !strings.Contains(err.Error(), "not installed") {
+		t.Errorf("%v", err)
+	}
+	so := stub(t)
+	h, err := purego.Dlopen("", purego.RTLD_NOW)
+	check(t, err)
+	env := func(fn, name string, rest ...uintptr) {
+		f, err := purego.Dlsym(h, fn)
+		check(t, err)
+		n := cString(name)
+		if len(rest) == 0 {
+			syscall(f, uintptr(unsafe.Pointer(n)))
+			return
+		}
+		syscall(f, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(n)), 1)
+	}
+	env("setenv", "STUB_NO_GPU", 1)
+	defer env("unsetenv", "STUB_NO_GPU")
+	if _, err := openLibrary([]string{so}); !errors.Is(err, ErrNoGPU) || !strings.Contains(err.Error(), "finds no GPU") {
+		t.Errorf("%v", err)
+	}
+}
