@@ -40,7 +40,7 @@ func lowerCompositeOps(m *ir.Module, c *Context) {
 // up to smallBytes signalling costs more than data, so that central wins; from largeBytes on the message
 // does not fit into the caches of all ranks, so that stores past them win.
 const (
-	smallBytes   = 2 << 10
+	smallBytes   = 4 << 10
 	largeBytes   = 4 << 20
 	oneshotBytes = 64 << 10 // mode="oneshot": the whole message must fit one tile
 )
