@@ -111,7 +111,7 @@ func (r *run) perform(d *domain, m *rendezvous) {
 }
 
 func (r *run) reduceScatter(d *domain, m *rendezvous, op *ir.Op) {
-	rows := make([][]term.T, len(d.devices))
+	rows := make([]elems, len(d.devices))
 	for i := range d.devices {
 		rows[i] = r.reduceOver(d, m, op, func(v *view) rect { return row(v, i) })
 	}
@@ -123,9 +123,10 @@ func (r *run) reduceScatter(d *domain, m *rendezvous, op *ir.Op) {
 				continue
 			}
 			x := row(v, j) // the other rows are undefined
-			data := make([]term.T, product(x.dims))
-			for k := range data {
-				data[k] = r.space.Undef(v.mem.name, int64(j)*v.dims[1]+int64(k))
+			first := int64(j) * v.dims[1]
+			data := r.lazy(product(x.dims), func(i int64) term.T { return r.space.Undef(v.mem.name, first+i) })
+			if len(data) > 0 {
+				data[0].src.undef = true
 			}
 			r.put(x, data)
 		}
@@ -133,49 +134,30 @@ func (r *run) reduceScatter(d *domain, m *rendezvous, op *ir.Op) {
 }
 
 // reduceOver combines the same rectangle of every rank, in rank order.
-func (r *run) reduceOver(d *domain, m *rendezvous, op *ir.Op, of func(*view) rect) []term.T {
+func (r *run) reduceOver(d *domain, m *rendezvous, op *ir.Op, of func(*view) rect) elems {
 	name := map[string]string{"Sum": "add", "Max": "max", "Min": "min", "Prod": "mul"}[ir.ReduceOp.Values[op.Enum("op").Value]]
-	var total []term.T
+	var all []elems
 	for _, dev := range d.devices {
-		data := r.take(of(r.operand(m, dev, "target")))
-		if total == nil {
-			total = append([]term.T(nil), data...)
-			continue
-		}
-		for i := range total {
-			total[i] = r.space.Apply(name, total[i], data[i])
-		}
+		all = append(all, r.take(of(r.operand(m, dev, "target"))))
 	}
-	return total
+	return r.lazy(all[0].len(), func(i int64) term.T {
+		parts := make([]term.T, len(all))
+		for k, data := range all {
+			parts[k] = data.at(i)
+		}
+		if name == "add" {
+			return r.space.Sum(parts)
+		}
+		total := parts[0]
+		for _, t := range parts[1:] {
+			total = r.space.Apply(name, total, t)
+		}
+		return total
+	})
 }
 
 func whole(v *view) rect { return rect{v, v.off, v.dims} }
 
 func row(v *view, i int) rect {
 	return rect{v, v.off + int64(i)*v.strides[0], append([]int64{1}, v.dims[1:]...)}
-}
-
-// take and put are read and write without a trace: the collective does it, not a rank.
-func (r *run) take(x rect) []term.T {
-	device := x.v.device
-	if x.v.mem.kind != windowMemory {
-		device = -1
-	}
-	data := r.on(x.v.mem, device)
-	out := make([]term.T, 0, product(x.dims))
-	size := int64(x.v.dt.Size())
-	each(x.dims, [][]int64{x.v.strides}, func(at []int64) { out = append(out, data[(x.off+at[0])*size]) })
-	r.step(len(out))
-	return out
-}
-
-func (r *run) put(x rect, data []term.T) {
-	to := r.on(x.v.mem, x.v.device)
-	size := int64(x.v.dt.Size())
-	i := 0
-	each(x.dims, [][]int64{x.v.strides}, func(at []int64) {
-		to[(x.off+at[0])*size] = data[i]
-		i++
-	})
-	r.step(len(data))
 }

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"ptoc/ir"
 	"ptoc/verify/term"
 )
@@ -253,17 +255,12 @@ func (r *run) choose(op *ir.Op, c, a, b value, dt ir.DType) value {
 	if a.tile == nil {
 		return r.scalar(r.space.Apply("sel", c.t, r.term(a), r.term(b)), dt, op)
 	}
-	if b.tile == nil || len(a.tile.data) != len(b.tile.data) {
+	if b.tile == nil || !slices.Equal(a.tile.dims, b.tile.dims) {
 		r.abandon(op.Span, "the extent of a tile depends on data")
 	}
-	out := &tile{dims: a.tile.dims, cap: a.tile.cap, data: make([]term.T, len(a.tile.data))}
-	for i := range out.data {
-		out.data[i] = r.space.Apply("sel", c.t, a.tile.data[i], b.tile.data[i])
-	}
-	if !r.values {
-		out.data = nil
-	}
-	return value{tile: out}
+	x, y := a.tile.data, b.tile.data
+	data := r.lazy(product(a.tile.dims), func(i int64) term.T { return r.space.Apply("sel", c.t, x.at(i), y.at(i)) })
+	return value{tile: &tile{dims: a.tile.dims, cap: a.tile.cap, data: data}}
 }
 
 // call runs a function in place, or, with device=, gives it to a rank.

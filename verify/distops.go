@@ -14,13 +14,13 @@ import (
 // host runs the host program once: it allocates windows and queues kernels on the ranks.
 func (r *run) host(f *ir.Func) {
 	n := len(r.calls)
-	hc := &hostCall{outs: map[int][]term.T{}}
+	hc := &hostCall{}
 	r.calls = append(r.calls, hc)
 	env := func(a ir.Atom) (int64, bool) { v, ok := r.scope.Syms[a.Sym]; return v, ok && a.Op == ir.AtomSym }
 	for i, p := range f.Params() {
 		t, ok := p.Type.(*ir.Tensor)
 		if !ok {
-			hc.args = append(hc.args, value{t: r.space.Leaf(p.Name, 0), why: nil})
+			hc.args = append(hc.args, value{t: r.space.Leaf(p.Name, 0)})
 			continue
 		}
 		dims := make([]int64, len(t.Dims))
@@ -52,14 +52,16 @@ func (r *run) hostTensor(name string, repeat int, dims []int64, dt ir.DType, dir
 		named := *m
 		named.name = label
 		r.space.Name(label, func(i int64) string { return named.elementName(i * size) })
-		data := r.on(m, -1)
-		for i := range product(dims) {
-			if dir == ir.Out {
-				data[i*size] = r.space.Undef(label, i)
-			} else {
-				data[i*size] = r.space.Leaf(label, i)
-			}
+		element := r.space.Leaf
+		if dir == ir.Out {
+			element = r.space.Undef
 		}
+		data := r.lazy(product(dims), func(i int64) term.T { return element(label, i) })
+		if len(data) > 0 {
+			data[0].src.undef = dir == ir.Out
+		}
+		r.fill(m, -1, 0, dt, data)
+		r.given.tensor(label, name, repeat, dims, dt)
 	}
 	return &view{mem: m, device: -1, dims: dims, strides: rowMajor(dims), dt: dt}
 }
@@ -222,7 +224,7 @@ func (r *run) notify(fr *frame, op *ir.Op) {
 	}
 	v.mem.cells[d][c.off] = n
 	if r.values {
-		r.on(v.mem, d)[c.off] = r.space.Const(float64(n))
+		r.fill(v.mem, d, c.off, ir.INT32, r.same(1, r.space.Const(float64(n))))
 	}
 }
 

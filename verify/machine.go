@@ -29,6 +29,8 @@ type run struct {
 	ranks   []*rankState
 	domains map[string]*domain
 	calls   []*hostCall // one per repeat
+	zeros   *origin
+	given   *given
 	gaveUp  string      // why the traces are not complete; "" if they are
 	stuck   []*action   // the waits at which ranks hang for ever
 	faults  []Finding   // bounds, peers
@@ -54,7 +56,6 @@ type allocKey struct {
 // hostCall is one repeat of the host program: its arguments as the golden function sees them.
 type hostCall struct {
 	args []value
-	outs map[int][]term.T // Out and InOut parameters: what they held before
 }
 
 type memoryKind uint8
@@ -73,7 +74,7 @@ type memory struct {
 	shape []int64 // of the first view
 	size  int64   // of its elements
 	home  int     // localMemory: whose
-	data  map[int][]term.T
+	data  map[int]*content
 	cells map[int]map[int64]int64
 	users map[int]bool // devices that it was dispatched to
 	named string       // the domain that a pass gave it
@@ -123,9 +124,7 @@ type rankState struct {
 // Limits of one run: enough for every library collective at 16 ranks, and about a second at most.
 const (
 	maxSteps       = 4_000_000
-	maxValueSteps  = 2_000_000
-	maxValueBytes  = 1 << 20 // of one tensor
-	maxValueTerms  = 2_000_000
+	maxValueTerms  = 4_000_000
 	maxTraceLength = 400_000
 )
 
@@ -138,13 +137,23 @@ type stopped struct{}
 // execute runs m's entry in scope s: with values if that is affordable, else without.
 func execute(m *ir.Module, entry string, s Scope) *run {
 	r := attempt(m, entry, s, true)
-	if r.gaveUp == tooLarge {
+	if r.gaveUp == tooMuch || r.gaveUp == tooManyTerms {
 		r = attempt(m, entry, s, false)
 	}
 	return r
 }
 
-const tooLarge = "the tensors are too large to follow every element"
+// Reasons for which a run without values may get further.
+const (
+	tooMuch      = "the program does more than the static layers follow"
+	tooManyTerms = "what the program computes is more than the static layers follow"
+)
+
+func newSpace() *term.Space {
+	s := term.NewSpace()
+	s.Limit, s.TooMany = maxValueTerms, giveUp{tooManyTerms}
+	return s
+}
 
 func attempt(m *ir.Module, entry string, s Scope, values bool) *run {
 	r := newRun(m, s, values)
@@ -153,11 +162,10 @@ func attempt(m *ir.Module, entry string, s Scope, values bool) *run {
 }
 
 func newRun(m *ir.Module, s Scope, values bool) *run {
-	r := &run{module: m, scope: s, space: term.NewSpace(), values: values, domains: map[string]*domain{}, budget: maxSteps,
+	r := &run{module: m, scope: s, space: newSpace(), values: values, domains: map[string]*domain{}, budget: maxSteps,
 		faulty: map[faultKey]bool{}, slots: map[*ir.Func]int{}, windows: map[allocKey]*memory{}}
-	if values {
-		r.budget = maxValueSteps
-	}
+	r.zeros = &origin{fn: func(int64) term.T { return 0 }, n: denseOrigin + 1}
+	r.given = &given{r: r}
 	for i := range s.Ranks {
 		r.ranks = append(r.ranks, &rankState{id: i})
 	}
@@ -203,11 +211,8 @@ func (r *run) abandon(at source.Span, format string, args ...any) {
 // step pays for work.
 func (r *run) step(n int) {
 	r.budget -= n
-	if r.values && (r.budget < 0 || r.space.Size() > maxValueTerms) {
-		panic(giveUp{tooLarge})
-	}
 	if r.budget < 0 {
-		panic(giveUp{"the program does more than the static layers follow"})
+		panic(giveUp{tooMuch})
 	}
 }
 
@@ -336,25 +341,9 @@ func (r *run) fault(code diag.Code, op *ir.Op, format string, args ...any) {
 
 // newMemory makes an allocation. Windows and local memory are zero; host memory is what init says.
 func (r *run) newMemory(kind memoryKind, name string, bytes int64, op *ir.Op) *memory {
-	m := &memory{kind: kind, name: name, bytes: bytes, op: op, home: -1, data: map[int][]term.T{}, cells: map[int]map[int64]int64{}, users: map[int]bool{}}
+	m := &memory{kind: kind, name: name, bytes: bytes, op: op, home: -1, data: map[int]*content{}, cells: map[int]map[int64]int64{}, users: map[int]bool{}}
 	r.mems = append(r.mems, m)
 	return m
-}
-
-// on is the device's copy of the elements, by byte.
-func (r *run) on(m *memory, device int) []term.T {
-	if m.kind != windowMemory {
-		device = -1
-	}
-	d, ok := m.data[device]
-	if !ok {
-		if m.bytes > maxValueBytes {
-			panic(giveUp{tooLarge})
-		}
-		d = make([]term.T, m.bytes)
-		m.data[device] = d
-	}
-	return d
 }
 
 // shown gives the memory the indices by which it is shown to the user.

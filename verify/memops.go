@@ -79,31 +79,21 @@ func (x rect) spans() []span {
 }
 
 // read copies a rectangle into a tile.
-func (r *run) read(fr *frame, op *ir.Op, x rect) []term.T {
+func (r *run) read(fr *frame, op *ir.Op, x rect) elems {
 	r.touch(fr, op, x, false, false, false)
-	n := product(x.dims)
+	r.step(1)
 	if !r.values {
-		r.step(1)
 		return nil
 	}
-	r.step(int(n))
-	data := r.on(x.v.mem, x.v.deviceFor(fr))
-	size := int64(x.v.dt.Size())
-	out := make([]term.T, 0, n)
-	undef := false
-	each(x.dims, [][]int64{x.v.strides}, func(at []int64) {
-		t := data[(x.off+at[0])*size]
-		undef = undef || r.space.IsUndef(t)
-		out = append(out, t)
-	})
-	if undef && !fr.golden && fr.rk != nil {
+	out := r.takeFrom(x, x.v.deviceFor(fr))
+	if out.undefined() && !fr.golden && fr.rk != nil {
 		r.fault(diag.Unwritten, op, "rank %d reads %s, which nobody has written", fr.rk.id, x.v.mem.name)
 	}
 	return out
 }
 
 // write stores elements into a rectangle; with add it adds them.
-func (r *run) write(fr *frame, op *ir.Op, x rect, data []term.T, add bool) {
+func (r *run) write(fr *frame, op *ir.Op, x rect, data elems, add bool) {
 	r.touch(fr, op, x, true, add, op.Bool("stream"))
 	r.step(1)
 	device := x.v.deviceFor(fr)
@@ -118,23 +108,22 @@ func (r *run) write(fr *frame, op *ir.Op, x rect, data []term.T, add bool) {
 		}
 		return
 	}
-	r.step(len(data))
-	to := r.on(x.v.mem, device)
-	size := int64(x.v.dt.Size())
-	i := 0
-	each(x.dims, [][]int64{x.v.strides}, func(at []int64) {
-		k := (x.off + at[0]) * size
-		if add {
-			to[k] = r.space.Add(to[k], data[i], 1)
-		} else {
-			to[k] = data[i]
-		}
-		if x.v.dt == ir.INT32 && x.v.mem.kind == windowMemory {
-			r.setCell(x.v.mem, device, k, to[k])
-		}
-		i++
-	})
+	if add {
+		old, more := r.takeFrom(x, device), data
+		data = r.lazy(product(x.dims), func(i int64) term.T { return r.space.Add(old.at(i), more.at(i), 1) })
+	}
+	r.putInto(x, device, data)
+	if x.v.dt == ir.INT32 && x.v.mem.kind == windowMemory && product(x.dims) <= maxCells {
+		i := int64(0)
+		each(x.dims, [][]int64{x.v.strides}, func(at []int64) {
+			r.setCell(x.v.mem, device, (x.off+at[0])*4, data.at(i))
+			i++
+		})
+	}
 }
+
+// maxCells is the most integers stored at once that waits see: an array that is larger holds no signals.
+const maxCells = 4096
 
 // setCell keeps a stored integer where waits look for it.
 func (r *run) setCell(m *memory, device int, off int64, t term.T) {
@@ -192,15 +181,8 @@ func (r *run) loadOp(fr *frame, op *ir.Op, mem string) {
 }
 
 // blank are elements that stand in for what could not be read.
-func (r *run) blank(dims []int64) []term.T {
-	if !r.values {
-		return nil
-	}
-	out := make([]term.T, product(dims))
-	for i := range out {
-		out[i] = r.space.Undef("out of bounds", int64(i))
-	}
-	return out
+func (r *run) blank(dims []int64) elems {
+	return r.lazy(product(dims), func(i int64) term.T { return r.space.Undef("out of bounds", i) })
 }
 
 // storeOp is pl.store and pld.tile.remote_store.
@@ -269,11 +251,11 @@ func (r *run) readOp(fr *frame, op *ir.Op) {
 			}
 			at += idx[i] * s
 		}
-		if x.tile.data == nil {
+		if !r.values {
 			fr.vals[res.ID] = value{why: op}
 			return
 		}
-		fr.vals[res.ID] = r.scalar(x.tile.data[at], dt, op)
+		fr.vals[res.ID] = r.scalar(x.tile.data.at(at), dt, op)
 		return
 	}
 	ones := make([]int64, len(idx))
@@ -286,7 +268,7 @@ func (r *run) readOp(fr *frame, op *ir.Op) {
 		return
 	}
 	if data := r.read(fr, op, q); data != nil {
-		fr.vals[res.ID] = r.scalar(data[0], dt, op)
+		fr.vals[res.ID] = r.scalar(data.at(0), dt, op)
 		return
 	}
 	fr.vals[res.ID] = value{why: op}
@@ -301,7 +283,7 @@ func (r *run) writeOp(fr *frame, op *ir.Op) {
 		ones[i] = 1
 	}
 	if x, ok := r.rectangle(fr, op, v, idx, ones); ok {
-		r.write(fr, op, x, []term.T{r.term(r.get(fr, op.Val("value")))}, false)
+		r.write(fr, op, x, r.same(1, r.term(r.get(fr, op.Val("value")))), false)
 	}
 }
 
@@ -337,13 +319,25 @@ func (r *run) sliceOp(fr *frame, op *ir.Op) {
 // pick makes a tile of dims from the elements of t at base + index . strides over the box.
 func (r *run) pick(t *tile, box, strides []int64, base int64, dims []int64) *tile {
 	out := &tile{dims: dims, cap: dims}
-	if t.data == nil {
+	if !r.values || product(box) == 0 {
 		return out
 	}
-	r.step(int(product(box)))
-	out.data = make([]term.T, 0, product(box))
-	each(box, [][]int64{strides}, func(at []int64) { out.data = append(out.data, t.data[base+at[0]]) })
+	inner, run := len(box), int64(1) // trailing axes that lie together
+	for inner > 0 && (strides[inner-1] == run || box[inner-1] == 1) {
+		run *= box[inner-1]
+		inner--
+	}
+	rows := product(box[:inner])
+	if rows > maxRows {
+		out.data = r.lazy(product(box), func(i int64) term.T { return t.data.at(base + strided(i, box, strides)) })
+		return out
+	}
+	r.step(int(rows))
+	each(box[:inner], [][]int64{strides[:inner]}, func(at []int64) { out.data = out.data.cut(t.data, base+at[0], run) })
 	return out
 }
+
+// maxRows is how many rows are cut out of a tile one by one.
+const maxRows = 256
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"ptoc/ir"
 	"ptoc/verify/term"
 )
@@ -16,7 +18,8 @@ func (r *run) tileOp(fr *frame, op *ir.Op) {
 	operand := func(name string) *tile { return r.get(fr, op.Val(name)).tile }
 	switch op.Kind {
 	case ir.Full:
-		set(r.filled(fr, op, func(int64) term.T { return r.term(r.get(fr, op.Val("value"))) }))
+		fill := r.term(r.get(fr, op.Val("value")))
+		set(r.filled(fr, op, func(int64) term.T { return fill }))
 	case ir.Arange:
 		start := r.term(r.get(fr, op.Val("start")))
 		set(r.filled(fr, op, func(col int64) term.T { return r.space.Add(start, r.space.Const(float64(col)), 1) }))
@@ -55,19 +58,11 @@ func (r *run) filled(fr *frame, op *ir.Op, at func(col int64) term.T) *tile {
 	if op.Arg("valid_shape").Given() {
 		t.dims = r.ints(fr, op, "valid_shape")
 	}
-	if !r.values {
-		return t
-	}
-	n := product(t.dims)
-	r.step(int(n))
-	t.data = make([]term.T, n)
 	cols := int64(1)
 	if len(t.dims) > 0 {
 		cols = max(t.dims[len(t.dims)-1], 1)
 	}
-	for i := range t.data {
-		t.data[i] = at(int64(i) % cols)
-	}
+	t.data = r.lazy(product(t.dims), func(i int64) term.T { return at(i % cols) })
 	return t
 }
 
@@ -104,34 +99,47 @@ func stretched(t *tile, dims []int64) []int64 {
 }
 
 func (r *run) elementwise(op *ir.Op, dims []int64, vals ...value) *tile {
-	out := &tile{dims: dims, cap: dims}
-	if !r.values {
-		r.step(1)
-		return out
-	}
-	n := product(dims)
-	r.step(int(n) * len(vals))
-	args := make([]term.T, len(vals))
-	strides := make([][]int64, len(vals))
-	for i, v := range vals {
-		strides[i] = make([]int64, len(dims))
-		if v.tile != nil {
-			strides[i] = stretched(v.tile, dims)
-		} else {
-			args[i] = r.term(v)
-		}
-	}
 	name := elementOp(op)
-	out.data = make([]term.T, 0, n)
-	each(dims, strides, func(at []int64) {
-		for i, v := range vals {
-			if v.tile != nil {
-				args[i] = v.tile.data[at[i]]
-			}
+	ins := make([]operand, len(vals))
+	for i, v := range vals {
+		ins[i] = r.operandFor(v, dims)
+	}
+	return &tile{dims: dims, cap: dims, data: r.lazy(product(dims), func(i int64) term.T {
+		args := make([]term.T, len(ins))
+		for k := range ins {
+			args[k] = ins[k].at(i, dims)
 		}
-		out.data = append(out.data, r.space.Apply(name, args...))
-	})
-	return out
+		return r.space.Apply(name, args...)
+	})}
+}
+
+// operand is a tile or scalar as it is read when it is broadcast to larger dims.
+type operand struct {
+	data    elems
+	strides []int64 // nil: element by element
+	scalar  term.T  // where there is no data
+}
+
+func (r *run) operandFor(v value, dims []int64) operand {
+	switch {
+	case !r.values:
+		return operand{}
+	case v.tile == nil:
+		return operand{scalar: r.term(v)}
+	case slices.Equal(v.tile.dims, dims):
+		return operand{data: v.tile.data}
+	}
+	return operand{data: v.tile.data, strides: stretched(v.tile, dims)}
+}
+
+func (o *operand) at(i int64, dims []int64) term.T {
+	switch {
+	case o.data == nil:
+		return o.scalar
+	case o.strides == nil:
+		return o.data.at(i)
+	}
+	return o.data.at(strided(i, dims, o.strides))
 }
 
 func (r *run) transpose(op *ir.Op, t *tile) *tile {
@@ -150,41 +158,32 @@ func (r *run) concat(op *ir.Op, a, b *tile) *tile {
 	if !r.values {
 		return out
 	}
-	out.data = make([]term.T, product(dims))
-	strides := rowMajor(dims)
-	place := func(t *tile, base int64) {
-		i := 0
-		each(t.dims, [][]int64{strides}, func(at []int64) {
-			out.data[base+at[0]] = t.data[i]
-			i++
-		})
+	runA, runB := product(a.dims[k:]), product(b.dims[k:])
+	r.step(int(product(a.dims[:k])))
+	for i := range product(a.dims[:k]) {
+		out.data = out.data.cut(a.data, i*runA, runA).cut(b.data, i*runB, runB)
 	}
-	r.step(len(out.data))
-	place(a, 0)
-	place(b, a.dims[k]*strides[k])
 	return out
 }
 
 func (r *run) fillPad(fr *frame, op *ir.Op, t *tile) *tile {
-	out := &tile{dims: t.cap, cap: t.cap}
-	if !r.values {
-		return out
-	}
 	fill := term.T(0)
 	if v := op.Val("value"); v != nil {
 		fill = r.term(r.get(fr, v))
 	}
-	out.data = make([]term.T, product(t.cap))
-	r.step(len(out.data))
-	for i := range out.data {
-		out.data[i] = fill
-	}
-	i := 0
-	each(t.dims, [][]int64{rowMajor(t.cap)}, func(at []int64) {
-		out.data[at[0]] = t.data[i]
-		i++
-	})
-	return out
+	strides := rowMajor(t.dims)
+	return &tile{dims: t.cap, cap: t.cap, data: r.lazy(product(t.cap), func(i int64) term.T {
+		at := int64(0)
+		for d := len(t.cap) - 1; d >= 0; d-- {
+			k := i % t.cap[d]
+			if k >= t.dims[d] {
+				return fill
+			}
+			at += k * strides[d]
+			i /= t.cap[d]
+		}
+		return t.data.at(at)
+	})}
 }
 
 // reduce is sum, prod, amax and amin along an axis.
@@ -195,21 +194,16 @@ func (r *run) reduce(op *ir.Op, t *tile) *tile {
 	if op.Bool("keepdims") {
 		dims = append(append(append([]int64(nil), t.dims[:k]...), 1), t.dims[k+1:]...)
 	}
-	out := &tile{dims: dims, cap: dims}
-	if !r.values {
-		return out
-	}
-	r.step(len(t.data))
 	own := rowMajor(t.dims)
 	strides := append(append([]int64(nil), own[:k]...), own[k+1:]...)
-	column := make([]term.T, t.dims[k])
-	each(outer, [][]int64{strides}, func(at []int64) {
-		for i := range column {
-			column[i] = t.data[at[0]+int64(i)*own[k]]
+	return &tile{dims: dims, cap: dims, data: r.lazy(product(outer), func(i int64) term.T {
+		column := make([]term.T, t.dims[k])
+		first := strided(i, outer, strides)
+		for j := range column {
+			column[j] = t.data.at(first + int64(j)*own[k])
 		}
-		out.data = append(out.data, r.fold(op.Kind, column))
-	})
-	return out
+		return r.fold(op.Kind, column)
+	})}
 }
 
 func (r *run) fold(k *ir.Kind, ts []term.T) term.T {
@@ -241,94 +235,29 @@ func (r *run) matmul(op *ir.Op, a, b, acc *tile) *tile {
 	if op.Bool("b_trans") {
 		p, bRow, bCol = b.dims[n-2], bCol, bRow
 	}
-	dims := append(append([]int64(nil), a.dims[:n-2]...), m, p)
-	out := &tile{dims: dims, cap: dims}
-	if !r.values {
-		return out
-	}
-	r.step(int(product(dims) * k))
-	products := make([]term.T, k, k+1)
-	box := append(append([]int64(nil), a.dims[:n-2]...), m, p)
-	i := 0
-	each(box, [][]int64{append(append([]int64(nil), sa[:n-2]...), aRow, 0), append(append([]int64(nil), sb[:n-2]...), 0, bCol)}, func(at []int64) {
-		for j := range k {
-			products[j] = r.space.Mul(a.data[at[0]+j*aCol], b.data[at[1]+j*bRow])
-		}
-		terms := products
+	batch := a.dims[:n-2]
+	dims := append(append([]int64(nil), batch...), m, p)
+	rows := r.vectors(a.data, append(slices.Clone(batch), m), append(slices.Clone(sa[:n-2]), aRow), k, aCol)
+	cols := r.vectors(b.data, append(slices.Clone(batch), p), append(slices.Clone(sb[:n-2]), bCol), k, bRow)
+	return &tile{dims: dims, cap: dims, data: r.lazy(product(dims), func(i int64) term.T {
+		t := r.space.Dot(rows.at(i/p), cols.at(i/p/m*p+i%p))
 		if acc != nil {
-			terms = append(terms, acc.data[i])
+			t = r.space.Add(t, acc.data.at(i), 1)
 		}
-		out.data = append(out.data, r.space.Sum(terms))
-		i++
-	})
-	return out
-}
-
-// fused is pl.fused: a scalar body at every index of a shape. What it reads of memory and what it
-// writes there are whole views.
-func (r *run) fused(fr *frame, op *ir.Op) {
-	dims := r.ints(fr, op, "shape")
-	body := op.Regions[0]
-	ins := make([]*tile, 0, len(op.Vals("ins")))
-	for _, v := range op.Vals("ins") {
-		ins = append(ins, r.fusedIn(fr, op, v))
-	}
-	yields := body.Terminator().Vals("values")
-	outs := op.Vals("outs")
-	results := make([]*tile, len(yields))
-	for i := range results {
-		results[i] = &tile{dims: dims, cap: dims}
-	}
-	if r.values {
-		r.fusedLoop(fr, body, ins, dims, yields, results)
-	}
-	for i, v := range outs {
-		m := r.get(fr, v).mem
-		if x, ok := r.rectangle(fr, op, m, make([]int64, len(m.dims)), dims); ok {
-			r.write(fr, op, x, results[i].data, false)
-		}
-	}
-	for i, res := range op.Results {
-		fr.vals[res.ID] = value{tile: results[len(outs)+i]}
-	}
-}
-
-func (r *run) fusedIn(fr *frame, op *ir.Op, v *ir.Value) *tile {
-	x := r.get(fr, v)
-	if x.tile != nil {
-		return x.tile
-	}
-	if x.mem == nil {
-		return &tile{data: []term.T{r.term(x)}}
-	}
-	t := &tile{dims: x.mem.dims, cap: x.mem.dims}
-	q, ok := r.rectangle(fr, op, x.mem, make([]int64, len(x.mem.dims)), x.mem.dims)
-	if !ok {
-		t.data = r.blank(t.dims)
 		return t
-	}
-	t.data = r.read(fr, op, q)
-	return t
+	})}
 }
 
-func (r *run) fusedLoop(fr *frame, body *ir.Block, ins []*tile, dims []int64, yields []*ir.Value, results []*tile) {
-	strides := make([][]int64, len(ins))
-	for i, t := range ins {
-		strides[i] = stretched(t, dims)
-	}
-	r.step(int(product(dims)) * (len(body.Ops) + len(ins)))
-	each(dims, strides, func(at []int64) {
-		for i, t := range ins {
-			arg := body.Args[i]
-			fr.vals[arg.ID] = r.scalar(t.data[at[i]], ir.DTypeOf(arg.Type), nil)
+// vectors are the rows or columns of a matrix: dims and strides lead to the first element of each, step to the
+// next of its n elements.
+func (r *run) vectors(data elems, dims, strides []int64, n, step int64) *origin {
+	return &origin{n: product(dims), fn: func(i int64) term.T {
+		r.step(int(n))
+		first := strided(i, dims, strides)
+		v := make([]term.T, n)
+		for j := range v {
+			v[j] = data.at(first + int64(j)*step)
 		}
-		for _, o := range body.Ops {
-			if !o.Kind.Terminator {
-				r.scalarOp(fr, o)
-			}
-		}
-		for i, y := range yields {
-			results[i].data = append(results[i].data, r.term(r.get(fr, y)))
-		}
-	})
+		return r.space.Vec(v)
+	}}
 }

@@ -19,10 +19,10 @@ type value struct {
 	buf   *memory
 }
 
-// tile is an array of elements; data is nil where only shapes are followed.
+// tile is an array of elements; there is no data where only shapes are followed.
 type tile struct {
 	dims, cap []int64
-	data      []term.T
+	data      elems
 }
 
 // view is a rectangle of memory of one device.
@@ -155,13 +155,17 @@ func (r *run) get(fr *frame, v *ir.Value) value {
 		}
 		return number(n)
 	}
-	return value{t: r.space.Const(v.Const.F)}
+	// Programs round their constants to FP32 at least; a golden function does not, and would differ by that.
+	return value{t: r.space.Const(float64(float32(v.Const.F)))}
 }
 
 // need is an integer that the run cannot go on without.
 func (r *run) need(fr *frame, op *ir.Op, v *ir.Value, what string) int64 {
 	x := r.get(fr, v)
 	if !x.known {
+		if n, ok := r.given.integer(x); ok {
+			return n
+		}
 		at := op.Span
 		if x.why != nil {
 			at = x.why.Span
@@ -208,15 +212,17 @@ func (r *run) scalarOp(fr *frame, op *ir.Op) {
 		vals[i] = r.get(fr, v)
 		allKnown = allKnown && vals[i].known
 	}
-	res := op.Result()
-	dt := ir.DTypeOf(res.Type)
+	fr.vals[op.Result().ID] = r.scalarResult(op, vals, allKnown)
+}
+
+// scalarResult is what an elementwise op makes of scalars.
+func (r *run) scalarResult(op *ir.Op, vals []value, allKnown bool) value {
+	dt := ir.DTypeOf(op.Result().Type)
 	if allKnown && !dt.IsFloat() {
-		fr.vals[res.ID] = number(interp.WrapInt(dt, r.integer(op, vals)))
-		return
+		return number(interp.WrapInt(dt, r.integer(op, vals)))
 	}
 	if op.Kind == ir.Select && vals[0].known {
-		fr.vals[res.ID] = vals[2-min(vals[0].i, 1)]
-		return
+		return vals[2-min(vals[0].i, 1)]
 	}
 	ts := make([]term.T, len(vals))
 	for i, v := range vals {
@@ -228,7 +234,7 @@ func (r *run) scalarOp(fr *frame, op *ir.Op) {
 			out.why = v.why
 		}
 	}
-	fr.vals[res.ID] = out
+	return out
 }
 
 // integer computes an op on known integers.
@@ -321,4 +327,14 @@ func each(dims []int64, strides [][]int64, fn func(at []int64)) {
 			return
 		}
 	}
+}
+
+// strided is the element that a position of a box, counted in row-major order, stands for in memory with strides.
+func strided(i int64, dims, strides []int64) int64 {
+	at := int64(0)
+	for d := len(dims) - 1; d >= 0 && i > 0; d-- {
+		at += i % dims[d] * strides[d]
+		i /= dims[d]
+	}
+	return at
 }

@@ -6,10 +6,10 @@ import (
 
 // folds evaluate operations whose arguments are numbers.
 var folds = map[string]func(x []float64) float64{
-	"div": func(x []float64) float64 { return x[0] / x[1] },
-	"abs": func(x []float64) float64 { return math.Abs(x[0]) }, "exp": func(x []float64) float64 { return math.Exp(x[0]) },
+	"recip": func(x []float64) float64 { return 1 / x[0] },
+	"abs":   func(x []float64) float64 { return math.Abs(x[0]) }, "exp": func(x []float64) float64 { return math.Exp(x[0]) },
 	"log": func(x []float64) float64 { return math.Log(x[0]) }, "sqrt": func(x []float64) float64 { return math.Sqrt(x[0]) },
-	"rsqrt": func(x []float64) float64 { return 1 / math.Sqrt(x[0]) }, "sin": func(x []float64) float64 { return math.Sin(x[0]) },
+	"sin": func(x []float64) float64 { return math.Sin(x[0]) },
 	"cos": func(x []float64) float64 { return math.Cos(x[0]) }, "tanh": func(x []float64) float64 { return math.Tanh(x[0]) },
 	"floordiv": func(x []float64) float64 { return math.Floor(x[0] / x[1]) },
 	"mod":      func(x []float64) float64 { return x[0] - x[1]*math.Floor(x[0]/x[1]) },
@@ -50,6 +50,9 @@ type Values struct {
 	s    *Space
 	at   map[T]float64
 	salt uint64
+
+	// Input, if there, gives the inputs instead; false: it does not know that one.
+	Input func(name string, i int64) (float64, bool)
 }
 
 // NewValues chooses inputs; equal salts choose alike.
@@ -69,10 +72,15 @@ func (v *Values) Of(t T) (float64, bool) {
 
 func (v *Values) compute(n *node) (float64, bool) {
 	switch n.op {
-	case "":
+	case opConst:
 		return n.k, true
-	case "leaf":
-		return v.input(n.leaf, uint64(n.k)), true
+	case opLeaf:
+		if v.Input != nil {
+			return v.Input(v.s.leafs.text[n.leaf], int64(n.k))
+		}
+		return v.input(v.s.leafs.text[n.leaf], uint64(n.k)), true
+	case opDot:
+		return v.dot(v.s.nodes[n.args[0]].args, v.s.nodes[n.args[1]].args)
 	}
 	xs := make([]float64, len(n.args))
 	for i, a := range n.args {
@@ -84,31 +92,44 @@ func (v *Values) compute(n *node) (float64, bool) {
 	}
 	x := xs[0]
 	switch n.op {
-	case "sum":
+	case opSum:
 		x = n.k
 		for i := range xs {
 			x += n.coefs[i] * xs[i]
 		}
-	case "mul":
+	case opMul:
 		for _, y := range xs[1:] {
 			x *= y
 		}
-	case "max":
+	case opMax:
 		for _, y := range xs[1:] {
 			x = max(x, y)
 		}
-	case "min":
+	case opMin:
 		for _, y := range xs[1:] {
 			x = min(x, y)
 		}
 	default:
-		f := folds[n.op]
+		f := folds[v.s.ops.text[n.op]]
 		if f == nil {
 			return 0, false
 		}
 		x = f(xs)
 	}
 	return x, true
+}
+
+func (v *Values) dot(a, b []T) (float64, bool) {
+	total := 0.0
+	for i := range a {
+		x, okX := v.Of(a[i])
+		y, okY := v.Of(b[i])
+		if !okX || !okY {
+			return 0, false
+		}
+		total += x * y
+	}
+	return total, true
 }
 
 // input is a number in (0.5, 2) made from the leaf's name by an FNV hash.

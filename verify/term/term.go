@@ -6,14 +6,15 @@
 // in whatever order and grouping an algorithm combines them. Everything else (exp, division by a
 // term, ...) is an operation without laws: equal arguments give equal results.
 //
+// The inner products of matrices are one node each, over the vectors they multiply: a product of matrices costs
+// what its operands and its result have in elements. Canonical takes them apart where that decides.
+//
 // Rounding is left out on purpose: terms are real numbers. Casts between float types are the identity.
 package term
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // T is a term of a Space. The zero T is the constant 0 of every Space.
@@ -22,62 +23,112 @@ type T int32
 // Space interns terms: equal terms have equal numbers. The zero Space is not usable; see NewSpace.
 type Space struct {
 	nodes []node
-	index map[uint64]T
-	names map[string]func(i int64) string
+	table []T // open addressing by hash; 0: free, since the constant 0 is never looked up
+	ops   names
+	leafs names
+	texts map[string]func(i int64) string
+	canon map[T]T
 	size  int
+
+	// Limit, if not 0, is the most terms that may be made; TooMany is what Space panics with beyond it.
+	Limit   int
+	TooMany any
+}
+
+// names numbers strings.
+type names struct {
+	id   map[string]int32
+	text []string
+}
+
+func (n *names) of(s string) int32 {
+	if i, ok := n.id[s]; ok {
+		return i
+	}
+	if n.id == nil {
+		n.id = map[string]int32{}
+	}
+	i := int32(len(n.text))
+	n.id[s] = i
+	n.text = append(n.text, s)
+	return i
 }
 
 type node struct {
-	op    string // "", leaf, sum, mul, max, min, or the name of an operation without laws
-	leaf  string // name of the memory, for leaves
+	op    int32 // one of those below, or the number of an operation without laws
+	leaf  int32 // number of the memory, for leaves
 	k     float64
 	args  []T
-	coefs []float64 // sum
-	next  T         // another node with the same hash; 0: none
+	coefs []float64 // opSum
 	undef bool      // leaf that stands for memory nobody wrote
+	hash  uint32
 }
+
+const (
+	opConst int32 = iota
+	opLeaf
+	opSum
+	opMul
+	opMax
+	opMin
+	opVec // an operand of opDot: its elements
+	opDot // the sum of the products of two vectors
+)
 
 // NewSpace returns a space that holds only 0.
 func NewSpace() *Space {
-	s := &Space{index: map[uint64]T{}, names: map[string]func(int64) string{}}
-	s.Const(0)
+	s := &Space{table: make([]T, 1<<10), texts: map[string]func(int64) string{}, canon: map[T]T{}}
+	for _, op := range []string{"", "leaf", "sum", "mul", "max", "min", "vec", "dot"} {
+		s.ops.of(op)
+	}
+	s.nodes = append(s.nodes, node{})
 	return s
 }
 
 // Size counts the terms made so far, and the terms in them: what they cost.
 func (s *Space) Size() int { return s.size }
 
-// intern gives equal nodes the same number. Nodes with equal hashes are chained.
+// intern gives equal nodes the same number. It keeps n's slices.
 func (s *Space) intern(n node) T {
-	h := n.hash()
-	first, any := s.index[h]
-	for t := first; any; t = s.nodes[t].next {
-		if s.nodes[t].equal(&n) {
-			return t
-		}
-		if s.nodes[t].next == 0 {
-			break
+	h := n.sum()
+	n.hash = uint32(h)
+	mask := uint64(len(s.table) - 1)
+	i := h & mask
+	for ; s.table[i] != 0; i = (i + 1) & mask {
+		if m := &s.nodes[s.table[i]]; m.hash == n.hash && m.equal(&n) {
+			return s.table[i]
 		}
 	}
 	s.size += 1 + len(n.args)
+	if s.Limit > 0 && s.size > s.Limit {
+		panic(s.TooMany)
+	}
 	t := T(len(s.nodes))
-	n.next = first
 	s.nodes = append(s.nodes, n)
-	s.index[h] = t
+	s.table[i] = t
+	if len(s.nodes)*2 > len(s.table) {
+		s.grow()
+	}
 	return t
 }
 
-func (n *node) hash() uint64 {
-	h := uint64(14695981039346656037)
+func (s *Space) grow() {
+	s.table = make([]T, 2*len(s.table))
+	mask := uint64(len(s.table) - 1)
+	for t := 1; t < len(s.nodes); t++ {
+		i := s.nodes[t].sum() & mask
+		for s.table[i] != 0 {
+			i = (i + 1) & mask
+		}
+		s.table[i] = T(t)
+	}
+}
+
+func (n *node) sum() uint64 {
+	h := uint64(n.op)<<32 | uint64(uint32(n.leaf))
 	mix := func(x uint64) {
 		h = (h ^ x) * 0x9e3779b97f4a7c15
 		h ^= h >> 29
-	}
-	for i := 0; i < len(n.op); i++ {
-		mix(uint64(n.op[i]))
-	}
-	for i := 0; i < len(n.leaf); i++ {
-		mix(uint64(n.leaf[i]))
 	}
 	mix(math.Float64bits(n.k))
 	for _, a := range n.args {
@@ -86,7 +137,7 @@ func (n *node) hash() uint64 {
 	for _, c := range n.coefs {
 		mix(math.Float64bits(c))
 	}
-	return h
+	return h ^ h>>32
 }
 
 func (n *node) equal(m *node) bool {
@@ -97,7 +148,7 @@ func (n *node) equal(m *node) bool {
 // Const is a number.
 func (s *Space) Const(x float64) T {
 	if x == 0 {
-		x = 0 // no negative zero
+		return 0 // no negative zero
 	}
 	return s.intern(node{k: x})
 }
@@ -105,19 +156,19 @@ func (s *Space) Const(x float64) T {
 // IsConst gives the number that t is.
 func (s *Space) IsConst(t T) (float64, bool) {
 	n := &s.nodes[t]
-	return n.k, n.op == ""
+	return n.k, n.op == opConst
 }
 
 // Leaf is element i of an input; Undef is one of memory that nobody has written.
 func (s *Space) Leaf(name string, i int64) T {
-	return s.intern(node{op: "leaf", leaf: name, k: float64(i)})
+	return s.intern(node{op: opLeaf, leaf: s.leafs.of(name), k: float64(i)})
 }
 func (s *Space) Undef(name string, i int64) T {
-	return s.intern(node{op: "leaf", leaf: name, k: float64(i), undef: true})
+	return s.intern(node{op: opLeaf, leaf: s.leafs.of("undefined " + name), k: float64(i), undef: true})
 }
 
 // Name says how Text writes the elements of an input.
-func (s *Space) Name(leaf string, element func(i int64) string) { s.names[leaf] = element }
+func (s *Space) Name(leaf string, element func(i int64) string) { s.texts[leaf] = element }
 
 // IsUndef reports whether t is such an element.
 func (s *Space) IsUndef(t T) bool { return s.nodes[t].undef }
@@ -125,15 +176,18 @@ func (s *Space) IsUndef(t T) bool { return s.nodes[t].undef }
 // IsLeaf gives the input and index of a leaf.
 func (s *Space) IsLeaf(t T) (name string, i int64, ok bool) {
 	n := &s.nodes[t]
-	return n.leaf, int64(n.k), n.op == "leaf"
+	if n.op != opLeaf {
+		return "", 0, false
+	}
+	return s.leafs.text[n.leaf], int64(n.k), true
 }
 
 // linear is t as constant + sum of coefs * args.
 func (s *Space) linear(t T) (k float64, args []T, coefs []float64) {
 	switch n := &s.nodes[t]; n.op {
-	case "":
+	case opConst:
 		return n.k, nil, nil
-	case "sum":
+	case opSum:
 		return n.k, n.args, n.coefs
 	}
 	return 0, []T{t}, []float64{1}
@@ -143,7 +197,7 @@ func (s *Space) linear(t T) (k float64, args []T, coefs []float64) {
 func (s *Space) Add(a, b T, c float64) T {
 	k, as, ac := s.linear(a)
 	l, bs, bc := s.linear(b)
-	n := node{op: "sum", k: k + c*l, args: make([]T, 0, len(as)+len(bs)), coefs: make([]float64, 0, len(as)+len(bs))}
+	n := node{op: opSum, k: k + c*l, args: make([]T, 0, len(as)+len(bs)), coefs: make([]float64, 0, len(as)+len(bs))}
 	for i, j := 0, 0; i < len(as) || j < len(bs); {
 		switch {
 		case j == len(bs) || i < len(as) && as[i] < bs[j]:
@@ -175,24 +229,35 @@ func (s *Space) Sum(ts []T) T {
 	if len(ts) == 2 {
 		return s.Add(ts[0], ts[1], 1)
 	}
-	total := map[T]float64{}
 	k := 0.0
+	parts := make([]part, 0, len(ts))
 	for _, t := range ts {
 		l, as, cs := s.linear(t)
 		k += l
 		for i, a := range as {
-			total[a] += cs[i]
+			parts = append(parts, part{a, cs[i]})
 		}
 	}
-	n := node{op: "sum", k: k}
-	for a, c := range total {
+	return s.sumOf(k, parts)
+}
+
+type part struct {
+	arg  T
+	coef float64
+}
+
+// sumOf is k and the sum of parts, which it sorts.
+func (s *Space) sumOf(k float64, parts []part) T {
+	slices.SortFunc(parts, func(a, b part) int { return int(a.arg) - int(b.arg) })
+	n := node{op: opSum, k: k, args: make([]T, 0, len(parts)), coefs: make([]float64, 0, len(parts))}
+	for i := 0; i < len(parts); {
+		a, c := parts[i].arg, 0.0
+		for ; i < len(parts) && parts[i].arg == a; i++ {
+			c += parts[i].coef
+		}
 		if c != 0 {
-			n.args = append(n.args, a)
+			n.args, n.coefs = append(n.args, a), append(n.coefs, c)
 		}
-	}
-	slices.Sort(n.args)
-	for _, a := range n.args {
-		n.coefs = append(n.coefs, total[a])
 	}
 	return s.sum(n)
 }
@@ -214,7 +279,7 @@ func (s *Space) sum(n node) T {
 // factor splits t into a coefficient and a term.
 func (s *Space) factor(t T) (float64, T) {
 	n := &s.nodes[t]
-	if n.op == "sum" && len(n.args) == 1 && n.k == 0 {
+	if n.op == opSum && len(n.args) == 1 && n.k == 0 {
 		return n.coefs[0], n.args[0]
 	}
 	return 1, t
@@ -230,12 +295,12 @@ func (s *Space) Mul(a, b T) T {
 	}
 	c, x := s.factor(a)
 	d, y := s.factor(b)
-	args := append(s.flat("mul", x), s.flat("mul", y)...)
+	args := append(s.flat(opMul, x), s.flat(opMul, y)...)
 	slices.Sort(args)
-	return s.Scale(s.intern(node{op: "mul", args: args}), c*d)
+	return s.Scale(s.intern(node{op: opMul, args: args}), c*d)
 }
 
-func (s *Space) flat(op string, t T) []T {
+func (s *Space) flat(op int32, t T) []T {
 	if n := &s.nodes[t]; n.op == op {
 		return slices.Clone(n.args)
 	}
@@ -243,8 +308,12 @@ func (s *Space) flat(op string, t T) []T {
 }
 
 // Extreme is the maximum or minimum of terms: a set, in which at most one is a constant.
-func (s *Space) Extreme(op string, ts ...T) T {
-	var args []T
+func (s *Space) Extreme(name string, ts ...T) T {
+	op := opMax
+	if name == "min" {
+		op = opMin
+	}
+	args := make([]T, 0, len(ts))
 	k, have := 0.0, false
 	for _, t := range ts {
 		flat := []T{t}
@@ -258,7 +327,7 @@ func (s *Space) Extreme(op string, ts ...T) T {
 				args = append(args, u)
 			case !have:
 				k, have = x, true
-			case op == "max":
+			case op == opMax:
 				k = max(k, x)
 			default:
 				k = min(k, x)
@@ -268,7 +337,7 @@ func (s *Space) Extreme(op string, ts ...T) T {
 	slices.Sort(args)
 	args = slices.Compact(args)
 	// The neutral elements, with which programs start their reductions, are left out.
-	if have && (len(args) == 0 || !(op == "max" && math.IsInf(k, -1)) && !(op == "min" && math.IsInf(k, 1))) {
+	if have && (len(args) == 0 || !(op == opMax && math.IsInf(k, -1)) && !(op == opMin && math.IsInf(k, 1))) {
 		args = append(args, s.Const(k))
 		slices.Sort(args)
 	}
@@ -302,8 +371,9 @@ func (s *Space) Apply(op string, args ...T) T {
 			}
 			return s.Scale(args[0], 1/k)
 		}
-	case "recip":
-		return s.Apply("div", s.Const(1), args[0])
+		return s.Mul(args[0], s.Apply("recip", args[1]))
+	case "rsqrt":
+		return s.Apply("recip", s.Apply("sqrt", args[0]))
 	case "sel":
 		if k, ok := s.IsConst(args[0]); ok {
 			if k != 0 {
@@ -323,60 +393,5 @@ func (s *Space) Apply(op string, args ...T) T {
 			return s.Const(f(xs))
 		}
 	}
-	return s.intern(node{op: op, args: slices.Clone(args)})
-}
-
-// Text writes a term for a message, cut short where it is long.
-func (s *Space) Text(t T) string {
-	var b strings.Builder
-	s.text(&b, t, 3)
-	return b.String()
-}
-
-func (s *Space) text(b *strings.Builder, t T, depth int) {
-	n := &s.nodes[t]
-	switch {
-	case n.op == "":
-		fmt.Fprintf(b, "%g", n.k)
-	case n.undef:
-		b.WriteString("undefined")
-	case n.op == "leaf":
-		if f := s.names[n.leaf]; f != nil {
-			b.WriteString(f(int64(n.k)))
-			return
-		}
-		fmt.Fprintf(b, "%s[%d]", n.leaf, int64(n.k))
-	case depth == 0:
-		b.WriteString("...")
-	case n.op == "sum":
-		for i, a := range n.args {
-			if i == 8 {
-				fmt.Fprintf(b, " + ... (%d terms)", len(n.args))
-				break
-			}
-			if i > 0 {
-				b.WriteString(" + ")
-			}
-			if c := n.coefs[i]; c != 1 {
-				fmt.Fprintf(b, "%g*", c)
-			}
-			s.text(b, a, depth-1)
-		}
-		if n.k != 0 {
-			fmt.Fprintf(b, " + %g", n.k)
-		}
-	default:
-		b.WriteString(n.op + "(")
-		for i, a := range n.args {
-			if i == 8 {
-				b.WriteString(", ...")
-				break
-			}
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			s.text(b, a, depth-1)
-		}
-		b.WriteString(")")
-	}
+	return s.intern(node{op: s.ops.of(op), args: slices.Clone(args)})
 }
