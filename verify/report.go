@@ -157,7 +157,10 @@ func WriteTimeline(w io.Writer, es []Event) {
 		if e.Kind == "blocked" {
 			text += "  BLOCKED"
 		}
-		fmt.Fprintf(w, "   %4s %s%s (line %d)\n", fmt.Sprintf("#%d", i+1), strings.Repeat(" ", width*slices.Index(ranks, e.Rank)), text, e.At.Pos().Line)
+		if e.At.IsValid() {
+			text += fmt.Sprintf(" (line %d)", e.At.Pos().Line)
+		}
+		fmt.Fprintf(w, "   %4s %s%s\n", fmt.Sprintf("#%d", i+1), strings.Repeat(" ", width*slices.Index(ranks, e.Rank)), text)
 	}
 }
 

@@ -19,6 +19,7 @@ func newRun() *cobra.Command {
 	var o run.Options
 	var defines, set []string
 	var workers string
+	var watch watching
 	c := &cobra.Command{
 		Use:   "run FILE|DIR [flags]",
 		Short: "Run a program on many ranks and check what it computes",
@@ -43,9 +44,13 @@ iota, zeros or full:VALUE; a scalar parameter takes a plain value.`,
 			if o.Set, err = pairs("--set", set); err != nil {
 				return err
 			}
+			if watch.on() {
+				return watch.run(cmd, o)
+			}
 			return runProgram(cmd, o)
 		},
 	}
+	watch.flags(c)
 	f := c.Flags()
 	f.VarP((*rankCount)(&o.Ranks), "ranks", "n", fmt.Sprintf("number of ranks, 1 to 64 (default: what the inputs say, else %d)", run.DefaultRanks))
 	f.StringVar(&o.Entry, "entry", "", "function to run, or the factory or class that defines it")

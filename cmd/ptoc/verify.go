@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ptoc/verify"
+	"ptoc/verify/dynamic"
 	"ptoc/verify/load"
 )
 
@@ -21,6 +22,7 @@ func newVerify() *cobra.Command {
 		layers  string
 		defines []string
 		sets    []string
+		look    looking
 	)
 	cmd := &cobra.Command{
 		Use:   "verify FILE... [flags]",
@@ -50,9 +52,10 @@ Layers: ` + strings.Join(layerNames(), ", ") + ".",
 			if err := knownLayers(names); err != nil {
 				return err
 			}
-			return verifyFiles(cmd, args, o, verifyScopes{counts, repeats, names})
+			return verifyFiles(cmd, args, o, verifyScopes{counts, repeats, names, look})
 		},
 	}
+	look.flags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&ranks, "ranks", "n", "2..4", "numbers of ranks: `N`, N..M or a list of these")
 	f.IntVar(&repeats, "repeat", 1, "how often the host program runs on the same windows")
@@ -67,11 +70,14 @@ type verifyScopes struct {
 	ranks   []int
 	repeats int
 	layers  []string
+	looking
 }
 
 // verifyFiles verifies each file and ends with the worst answer's exit code.
 func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifyScopes) error {
 	worst := 0
+	var found []verify.Finding
+	dynamic.Register(s.ins)
 	for _, name := range files {
 		u, err := load.File(name, o)
 		if err != nil {
@@ -83,6 +89,9 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 			if err != nil {
 				return err
 			}
+			if s.emit != "" {
+				return s.model(cmd.OutOrStdout(), p, p.Scope(n, s.repeats, u.Syms))
+			}
 			r := verify.Check(p, s.layers, []verify.Scope{p.Scope(n, s.repeats, u.Syms)})
 			rep.Verdicts = append(rep.Verdicts, r.Verdicts...)
 		}
@@ -93,9 +102,13 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 		} else {
 			rep.WriteText(cmd.OutOrStdout())
 		}
+		found = append(found, rep.Findings()...)
 		if code := rep.Status().ExitCode(); worst != 1 && code != 0 {
 			worst = code
 		}
+	}
+	if err := writePage(s.html, strings.Join(files, ", "), found); err != nil {
+		return err
 	}
 	if worst != 0 {
 		return exitCode(worst)

@@ -48,13 +48,13 @@ func (t *trace) settle() {
 	}
 }
 
-// advance adds to a wait's clock what follows from the others'; true if it grew.
+// advance adds to a wait's clock what follows from the others'; true if it grew. What is in the clock
+// already is not required again.
 func (t *trace) advance(w *event) bool {
 	old := slices.Clone(w.clock)
 	if p := t.prior(w); p != nil {
 		join(w.clock, p.clock)
 	}
-	w.took = w.took[:0]
 	for _, n := range t.required(w) {
 		w.took = append(w.took, n)
 		if n.acq != nil {
