@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,13 +23,14 @@ func readSource(name string, stdin io.Reader) (*source.File, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, fmt.Errorf("cannot read %s: %w", name, err)
+		return nil, unreadable(err)
 	}
 	return source.NewFile(name, string(text)), nil
+}
+
+// unreadable is a file error as a diagnostic.
+func unreadable(err error) error {
+	return diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
 }
 
 // pairs reads the values of a repeatable NAME=VALUE flag.
@@ -42,7 +41,11 @@ func pairs(flag string, list []string) (map[string]string, error) {
 		if !ok || strings.TrimSpace(name) == "" {
 			return nil, usagef("%s wants NAME=VALUE, got %q", flag, s)
 		}
-		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		name = strings.TrimSpace(name)
+		if _, twice := out[name]; twice {
+			return nil, usagef("%s %s is given twice", flag, name)
+		}
+		out[name] = strings.TrimSpace(value)
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -58,9 +59,12 @@ func (j *fmtJob) run(args []string) error {
 	}
 	names, err := syntax.KernelFiles(paths)
 	if err != nil {
-		return err
+		return unreadable(err)
 	}
 	for _, name := range names {
+		if filepath.Ext(name) == ".py" {
+			return usagef("%s is Python: ptoc fmt formats .pl files", name)
+		}
 		if err := j.file(name); err != nil {
 			return err
 		}

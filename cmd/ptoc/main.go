@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ptoc/lang/diag"
 	"ptoc/runtime/native"
@@ -77,11 +79,21 @@ func newRoot(cmds ...*cobra.Command) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	root.PersistentFlags().BoolVar(&jsonErrors, "json", false, "print results and errors as JSON")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(cmds...)
 	return root
+}
+
+// plainFlagError leaves Go's name for what reads a number out of the message.
+func plainFlagError(err error) error {
+	if value := new(pflag.InvalidValueError); errors.As(err, &value) {
+		if num := new(strconv.NumError); errors.As(value.Unwrap(), &num) {
+			return fmt.Errorf("--%s wants a number, got %q: %w", value.GetFlag().Name, value.GetValue(), num.Err)
+		}
+	}
+	return err
 }
 
 // report prints err and gives the exit code.

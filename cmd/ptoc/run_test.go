@@ -54,6 +54,8 @@ func TestRunPrintsATableAndExitsByTheResult(t *testing.T) {
 		{[]string{"run", name, "--workers", "fiber"}, 2, "--workers must be thread or process"},
 		{[]string{"run"}, 2, "expected one file or folder"},
 		{[]string{"run", name, "--rnks", "3"}, 2, "unknown flag"},
+		{[]string{"run", name, "--seed", "-1"}, 2, `--seed wants a number, got "-1"`},
+		{[]string{"run", name, "-D", "N=1", "-D", "N=2"}, 2, "-D N is given twice"},
 	} {
 		out, errs, code := command(t, c.args...)
 		if code != c.code || !strings.Contains(out+errs, c.want) {

@@ -181,8 +181,24 @@ func (c *checker) importName(u *unit, module, as string, at source.Span) {
 		} else {
 			u.globals.set(as, resolve("pld."+last), at)
 		}
+	case !u.lenient && strings.HasPrefix(module, "ptoc."):
+		c.noModule(module, at)
+		u.globals.set(as, bad{}, at)
+		if as == "pl" || as == "pld" {
+			u.globals.set(as, dotted(as), at) // what is meant, so that the rest of the file says what it means
+		}
 	default:
 		u.globals.set(as, foreign(as), at)
+	}
+}
+
+// noModule reports an import of ours that does not exist.
+func (c *checker) noModule(module string, at source.Span) {
+	d := c.list.Errorf(diag.UnknownName, at, "there is no %s", module)
+	if near := diag.Nearest(module, []string{"ptoc.language", "ptoc.distributed"}); near != "" {
+		d.Help("did you mean %s?", near)
+	} else {
+		d.Help("kernels import ptoc.language and ptoc.distributed")
 	}
 }
 

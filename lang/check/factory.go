@@ -12,6 +12,7 @@ import (
 // entry takes kernels from the factory function or program class that --entry names.
 func (c *checker) entry(u *unit, f *syntax.File) {
 	if c.opts.Entry == "" {
+		c.unknownSets(nil, nil)
 		if len(u.decls) == 0 && !c.list.HasErrors() {
 			c.noKernels(u, f)
 		}
@@ -25,12 +26,14 @@ func (c *checker) entry(u *unit, f *syntax.File) {
 	}
 	for _, cl := range u.classes {
 		if cl.name == c.opts.Entry {
+			c.unknownSets(nil, nil)
 			c.onlyClass(u, cl)
 			return
 		}
 	}
 	for _, d := range u.decls {
 		if d.node.Name.Text == c.opts.Entry {
+			c.unknownSets(nil, nil)
 			return // a kernel: where to start is the runner's choice
 		}
 	}
@@ -113,9 +116,15 @@ func (c *checker) runFactory(u *unit, n *syntax.FuncDef) {
 	}
 }
 
+// unknownSets complains about values that nothing takes; n is nil where there is no factory to take any.
 func (c *checker) unknownSets(n *syntax.FuncDef, used map[string]bool) {
 	for _, name := range sortedKeys(c.opts.Set) {
 		if used[name] {
+			continue
+		}
+		if n == nil {
+			c.list.Errorf(diag.UnknownDefine, source.Span{}, "--set %s: there is no factory whose argument it could be", name).
+				Help("name the function that makes the kernels: --entry; a constant is replaced with -D")
 			continue
 		}
 		var names []string

@@ -66,6 +66,10 @@ func (in *inputs) add(text string) error {
 		}
 		return unknownName("--in", name, in.entry.Params())
 	}
+	_, scalar := in.scalars[p.Name]
+	if _, tensor := in.specs[p.Name]; tensor || scalar {
+		return badInput("--in %s is given twice", p.Name)
+	}
 	if _, memory := p.Type.(*ir.Tensor); !memory {
 		return in.addScalar(p, rest)
 	}

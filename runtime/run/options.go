@@ -89,6 +89,9 @@ func (o *Options) check() error {
 		return badOption("--repeat must not be negative, got %d", o.Repeat)
 	}
 	o.Repeat = max(o.Repeat, 1)
+	if o.Timeout < 0 {
+		return badOption("--timeout must not be negative, got %v", o.Timeout)
+	}
 	return nil
 }
 

@@ -42,6 +42,9 @@ var onGPU = way{backend: "native", driver: func() cuda.Driver { return &cudasim.
 
 func (w way) options(o Options) Options {
 	o.Backend, o.Workers, o.Open = w.backend, w.workers, w.open
+	if w.open != nil {
+		o.Target = "cuda"
+	}
 	if w.driver != nil {
 		o.Target, o.Driver = "cuda", w.driver()
 	}
@@ -242,6 +245,9 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{Options{Ins: []string{"x=@missing.npy"}}, "E0701"},
 		{Options{Ins: []string{"x=rand"}}, "expected NAME=@FILE.npy"},
 		{Options{Ins: []string{"y=iota"}}, "y is an output"},
+		{Options{Ins: []string{"x=iota", "x=zeros"}}, "--in x is given twice"},
+		{Options{Set: map[string]string{"a": "1"}}, "--set a: there is no factory"},
+		{Options{Timeout: -1}, "--timeout must not be negative"},
 		{Options{Outs: []string{"q=q.npy"}}, "no parameter q"},
 		{Options{Outs: []string{"y=q.txt"}}, "--out takes NAME=FILE.npy"},
 		{Options{Print: []string{"yy"}}, "no parameter yy"},

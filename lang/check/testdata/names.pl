@@ -1,5 +1,7 @@
 # Names, calls, functions.
 import numpy as np
+import ptoc.languag as pl  # ERROR "E0202.*there is no ptoc.languag"
+from ptoc.language import Tensr  # ERROR "E0202.*there is no ptoc.language.Tensr"
 N = pl.dynamic("N")
 SIZE = 4
 TYPO = SIZ + 1  # ERROR "E0201.*SIZ is not defined"
