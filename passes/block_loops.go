@@ -8,7 +8,8 @@ import (
 
 // blockLoops is the second half of FuseTileOps. Where a loop carries a tile through an elementwise body,
 // it turns the nest inside out: blocks of the tile outside, the loop inside, so that a block stays in
-// vector registers from the first load to the last store.
+// registers from the first load to the last store. The target says how large a block is; the example is the
+// CPU's.
 //
 // Before:                                        After:
 //
@@ -22,12 +23,12 @@ import (
 //
 // Legal when the group touches memory at the same index in every iteration, and nothing outside of the
 // group needs its tiles. Reports whether it changed anything.
-func blockLoops(f *ir.Func) bool {
+func blockLoops(f *ir.Func, size int64) bool {
 	changed := false
 	uses := ir.Uses(f)
 	f.WalkBlocks(func(b *ir.Block) {
 		for i := 0; i < len(b.Ops); i++ {
-			g := findGroup(b, i, uses)
+			g := findGroup(b, i, size, uses)
 			if g == nil {
 				continue
 			}
@@ -38,11 +39,9 @@ func blockLoops(f *ir.Func) bool {
 	return changed
 }
 
-// blockSize is the number of elements that eight vectors of 16 hold.
-const blockSize = 128
-
 // group is a run of ops of one block that becomes a loop over blocks of their tiles.
 type group struct {
+	size       int64    // elements of a block
 	first, end int      // ops [first, end) of the block
 	moved      []*ir.Op // the fused loops and loops of them
 	kept       []*ir.Op // scalar ops and views between them: they stay in front
@@ -54,16 +53,16 @@ type group struct {
 }
 
 // findGroup looks for a loop at position i that carries tiles, and for what belongs around it.
-func findGroup(b *ir.Block, i int, uses map[*ir.Value][]ir.Use) *group {
+func findGroup(b *ir.Block, i int, size int64, uses map[*ir.Value][]ir.Use) *group {
 	loop := b.Ops[i]
 	if loop.Kind != ir.For || len(loop.Results) == 0 {
 		return nil
 	}
 	t, ok := loop.Results[0].Type.(*ir.Tile)
-	if !ok || !blockable(t) {
+	if !ok || !blockable(t, size) {
 		return nil
 	}
-	g := &group{first: i, end: i, dims: t.Dims, tiles: map[*ir.Value]bool{}}
+	g := &group{size: size, first: i, end: i, dims: t.Dims, tiles: map[*ir.Value]bool{}}
 	for g.first > 0 && g.belongs(b.Ops[g.first-1]) {
 		g.first--
 	}
@@ -106,7 +105,7 @@ func touchesTiles(op *ir.Op, tiles map[*ir.Value]bool) bool {
 }
 
 // blockable: one row, long enough to be worth it.
-func blockable(t *ir.Tile) bool {
+func blockable(t *ir.Tile, size int64) bool {
 	dims := t.Dims
 	for i, d := range dims {
 		if i < len(dims)-1 && !d.Is(1) {
@@ -117,7 +116,7 @@ func blockable(t *ir.Tile) bool {
 		return false
 	}
 	n, ok := t.Storage()[len(dims)-1].Const()
-	return !ok || n > blockSize
+	return !ok || n > size
 }
 
 // belongs reports whether op may be part of the group: a fused loop of its shape, a loop of such, or
@@ -322,16 +321,16 @@ func (g *group) rewrite(f *ir.Func, b *ir.Block) int {
 	b.Ops = append(b.Ops[:g.first:g.first], g.kept...)
 	bl := ir.NewBuilder(f, b).At(g.moved[0].Span)
 	n := g.dims[len(g.dims)-1]
-	size := ir.ConstDim(blockSize)
+	size := ir.ConstDim(g.size)
 	whole := n.Sub(n.Mod(size))
 	extent := g.shape[len(g.shape)-1]
-	tail, _ := bl.Binary(ir.Modulo, extent, ir.Index(blockSize))
+	tail, _ := bl.Binary(ir.Modulo, extent, ir.Index(g.size))
 	stop, _ := bl.Binary(ir.Sub, extent, tail)
 	if !whole.Is(0) {
-		_, body := bl.For("range", ir.Index(0), stop, ir.Index(blockSize))
+		_, body := bl.For("range", ir.Index(0), stop, ir.Index(g.size))
 		body.Block.Args[0].Name = "c"
 		body.Span = bl.Span
-		g.emit(f, body, body.Block.Args[0], ir.Index(blockSize), nil)
+		g.emit(f, body, body.Block.Args[0], ir.Index(g.size), nil)
 	}
 	if !n.Mod(size).Is(0) {
 		g.tail(f, bl, stop, tail)
@@ -352,7 +351,7 @@ func (g *group) tail(f *ir.Func, bl *ir.Builder, at, count *ir.Value) {
 		_, then, _ := bl.If(some)
 		to = then
 	}
-	g.emit(f, to, at, count, ir.Index(blockSize))
+	g.emit(f, to, at, count, ir.Index(g.size))
 }
 
 // emit copies the group's loops for the elements [at, at + count).

@@ -1,6 +1,9 @@
 package passes
 
-import "ptoc/ir"
+import (
+	"ptoc/codegen/target"
+	"ptoc/ir"
+)
 
 // fuseTileOps turns chains of loads, elementwise ops and stores into loops with a scalar body, so that
 // what they hand on stays in registers.
@@ -26,7 +29,7 @@ func fuseTileOps(m *ir.Module, c *Context) {
 		f.WalkBlocks(z.block)
 		f.Replace(z.by)
 		tidy(f)
-		if blockLoops(f) {
+		if blockLoops(f, target.Of(c.Target).Block) {
 			tidy(f)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // finds an invariant broken panics, which Run reports as an internal error.
 type Context struct {
 	Diags  *diag.List
-	Target string // what code is made for: "cpu"
+	Target string // what code is made for: "cpu" or "cuda"
 	Ranks  int    // how many ranks the program will run on; 0 where that is not known yet
 
 	ctx context.Context // nil: nobody can interrupt the passes

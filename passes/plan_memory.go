@@ -1,12 +1,14 @@
 package passes
 
 import (
+	"ptoc/codegen/target"
 	"ptoc/ir"
 	"ptoc/lang/diag"
 )
 
 // planMemory gives every tile, and every tensor that a kernel creates, its place in the function's
-// scratch memory. Tiles that are not needed at the same time share memory.
+// scratch memory, except to tiles that live in registers. Tiles that are not needed at the same time share
+// memory.
 //
 // Before:                                        After:
 //
@@ -69,12 +71,14 @@ type planner struct {
 	spans map[*ir.Op]span // where each op stands
 	block map[*ir.Op]*ir.Block
 	buf   map[*ir.Value]*buffer
+	regs  map[*ir.Value]bool // tiles that need none
 	order []*buffer
 	end   int
 }
 
 func (p *planner) plan() {
 	p.block = map[*ir.Op]*ir.Block{}
+	p.regs = target.Of(p.c.Target).Registers(p.f)
 	p.number(p.f.Body)
 	p.collect(p.f.Body)
 	p.share(p.f.Body)
@@ -121,7 +125,7 @@ func (p *planner) collect(b *ir.Block) {
 
 func (p *planner) add(v *ir.Value, uses []ir.Use, def int, home *ir.Block) {
 	bytes, ok := p.bytesOf(v)
-	if !ok {
+	if !ok || p.regs[v] {
 		return
 	}
 	l := live{v, span{def, def}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -11,10 +12,7 @@ import (
 func (e *fn) call(op *ir.Op) {
 	callee := op.Callee()
 	args := op.Vals("args")
-	bind, err := ir.BindDims(callee, args)
-	if err != nil {
-		fail(op.Span, "%v", err)
-	}
+	bind, syms := lower.Bind(op)
 	list := []string{"ctx", "arena + " + e.dim(e.own)}
 	if e.own.Is(0) {
 		list[1] = "arena"
@@ -23,10 +21,8 @@ func (e *fn) call(op *ir.Op) {
 		switch t := p.Type.(type) {
 		case *ir.Tensor:
 			m := e.data(args[i])
-			if !m.contiguous() {
-				fail(op.Span, "%s parameter %s needs memory without gaps: copy the view into a created tensor first", callee.Name, p.Name)
-			}
-			e.agree(op, bind, t.Dims, m.dims)
+			m.NeedContiguous(op, callee.Name+" parameter "+p.Name)
+			e.agree(op, bind, t.Dims, m.Dims)
 			if t.Window {
 				list = append(list, m.dom)
 			}
@@ -35,11 +31,7 @@ func (e *fn) call(op *ir.Op) {
 			list = append(list, e.scalarAs(args[i], t.DType))
 		}
 	}
-	for _, s := range callee.DimSyms() {
-		d, ok := bind[s]
-		if !ok {
-			d = ir.SymDim(s)
-		}
+	for _, d := range syms {
 		list = append(list, e.bareDim(d))
 	}
 	e.distinct(op)
@@ -62,7 +54,7 @@ func (e *fn) distinct(op *ir.Op) {
 }
 
 func (e *fn) bytes(m *memory) string {
-	return e.bareDim(ir.Product(m.dims).Scale(int64(m.dt.Size())))
+	return e.bareDim(ir.Product(m.Dims).Scale(int64(m.dt.Size())))
 }
 
 // agree checks extents that could not be compared before.
@@ -79,15 +71,13 @@ func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
 
 // blockOf prints the position in the enclosing pl.spmd.
 func (e *fn) blockOf(op *ir.Op) {
-	for i := len(e.loops) - 1; i >= 0; i-- {
-		if l := e.loops[i]; l.Enum("kind").Is("spmd") {
-			v := l.Regions[0].Args[0]
-			if op.Kind == ir.BlockNum {
-				v = l.Val("stop")
-			}
-			e.define(op.Result(), e.scalarAs(v, ir.INDEX))
-			return
+	if l := lower.SpmdLoop(e.loops); l != nil {
+		v := l.Regions[0].Args[0]
+		if op.Kind == ir.BlockNum {
+			v = l.Val("stop")
 		}
+		e.define(op.Result(), e.scalarAs(v, ir.INDEX))
+		return
 	}
 	e.define(op.Result(), map[*ir.Kind]string{ir.BlockIdx: "0", ir.BlockNum: "1"}[op.Kind])
 }

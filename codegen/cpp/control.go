@@ -1,6 +1,9 @@
 package cpp
 
-import "ptoc/ir"
+import (
+	"ptoc/codegen/lower"
+	"ptoc/ir"
+)
 
 // block prints the ops of a block up to its terminator.
 func (e *fn) block(b *ir.Block) {
@@ -89,7 +92,7 @@ func (e *fn) scalarOrSignal(op *ir.Op) {
 		e.array(op)
 	default:
 		if op.Kind.Scalar == "" || op.Result() == nil {
-			fail(op.Span, "%s is not available in C++ kernels", op.Kind.Name)
+			lower.Fail(op.Span, "%s is not available in C++ kernels", op.Kind.Name)
 		}
 		if _, ok := op.Result().Type.(*ir.Tile); ok {
 			e.elementwise(op)
@@ -260,7 +263,7 @@ func (e *fn) bind(v, init *ir.Value) {
 			e.moveTile(m, e.tile(init))
 		}
 	default:
-		fail(e.f.Span, "%s: a loop cannot carry %s", e.f.Name, v.Type)
+		lower.Fail(e.f.Span, "%s: a loop cannot carry %s", e.f.Name, v.Type)
 	}
 }
 
@@ -333,7 +336,7 @@ func (e *fn) assignTiles(moved, vars, from []*ir.Value) {
 		n := &nest{shape: []ir.Dim{ir.Product(ir.ShapeOf(tangled[0].Type))}}
 		var rest []*ir.Value
 		for _, v := range tangled {
-			if flat := e.flat(v); flat.dims[0].Equal(n.shape[0]) {
+			if flat := e.flat(v); flat.Dims[0].Equal(n.shape[0]) {
 				n.outs = append(n.outs, flat)
 				n.ins = append(n.ins, e.flat(src[v]))
 			} else {
@@ -356,7 +359,7 @@ func (e *fn) assignTiles(moved, vars, from []*ir.Value) {
 // flat is a tile as one dimension.
 func (e *fn) flat(v *ir.Value) *memory {
 	m := e.tile(v)
-	return &memory{ptr: m.ptr, dt: m.dt, dims: []ir.Dim{ir.Product(m.dims)}, strides: []ir.Dim{ir.ConstDim(1)}}
+	return &memory{Layout: lower.RowMajor([]ir.Dim{ir.Product(m.Dims)}), ptr: m.ptr, dt: m.dt}
 }
 
 // ifElse prints a branch; its results are variables that both arms assign.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -89,7 +90,7 @@ func (e *fn) atom(a ir.Atom, vars bool) string {
 		if n, ok := e.symName[a.Sym]; ok {
 			return n
 		}
-		fail(e.f.Span, "%s: the symbol %s has no value here", e.f.Name, a.Sym)
+		lower.Fail(e.f.Span, "%s: the symbol %s has no value here", e.f.Name, a.Sym)
 	case ir.AtomVal:
 		return e.scalarAs(a.Val, ir.INDEX)
 	}

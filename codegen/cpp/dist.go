@@ -1,12 +1,15 @@
 package cpp
 
-import "ptoc/ir"
+import (
+	"ptoc/codegen/lower"
+	"ptoc/ir"
+)
 
 // cell checks the position of a signal cell and returns the pointer to it within m.
 func (e *fn) cell(op *ir.Op, m *memory, peer string) string {
 	idx := e.ofVals(op.Vals("offsets"))
 	for i, o := range idx {
-		d := e.ofDim(m.dims[i])
+		d := e.ofDim(m.Dims[i])
 		if e.nonneg(o.dim) && e.nonneg(d.dim.Sub(o.dim).Sub(ir.ConstDim(1))) {
 			continue
 		}
@@ -40,14 +43,14 @@ func (e *fn) wait(op *ir.Op) {
 func (e *fn) reduce(op *ir.Op) {
 	x := e.tile(op.Val("x"))
 	out := e.declareTile(op.Result())
-	k := op.Axis("axis", len(x.dims))
+	k := op.Axis("axis", len(x.Dims))
 	name := map[*ir.Kind]string{ir.Sum: "sum", ir.Prod: "prod", ir.Amax: "max", ir.Amin: "min"}[op.Kind]
 	e.g.use("ptoc_reduce_" + name)
 	if name == "max" || name == "min" {
 		name += "_" // ptoc_max is the function on two scalars
 	}
 	e.elemHelper(x.dt)
-	outer, n, inner := ir.Product(x.dims[:k]), x.dims[k], ir.Product(x.dims[k+1:])
+	outer, n, inner := ir.Product(x.Dims[:k]), x.Dims[k], ir.Product(x.Dims[k+1:])
 	form := "ptoc_reduce_cols"
 	if inner.Is(1) {
 		form = "ptoc_reduce_rows"
@@ -84,12 +87,7 @@ func (e *fn) elemHelper(dt ir.DType) {
 func (e *fn) matmul(op *ir.Op) {
 	a, b := e.tile(op.Val("lhs")), e.tile(op.Val("rhs"))
 	out := e.declareTile(op.Result())
-	r := len(a.dims)
-	rows, cols := out.dims[r-2], out.dims[r-1]
-	inner := a.dims[r-1]
-	if op.Bool("a_trans") {
-		inner = a.dims[r-2]
-	}
+	p := lower.ProductOf(op)
 	for _, dt := range []ir.DType{a.dt, out.dt} {
 		e.elemHelper(dt)
 	}
@@ -97,19 +95,13 @@ func (e *fn) matmul(op *ir.Op) {
 	if !a.dt.IsFloat() {
 		acc = "i32"
 	}
-	// Row and column strides of both operands: a transposed one is read across.
-	as, bs := [2]string{e.bareDim(a.dims[r-1]), "1"}, [2]string{e.bareDim(b.dims[r-1]), "1"}
-	if op.Bool("a_trans") {
-		as[0], as[1] = as[1], as[0]
-	}
-	if op.Bool("b_trans") {
-		bs[0], bs[1] = bs[1], bs[0]
-	}
+	as, bs := e.strides(p.A), e.strides(p.B)
+	r := len(a.Dims)
 	step := func(m *memory) string {
-		return m.ptr + " + i0 * " + e.dim(m.dims[r-2].Mul(m.dims[r-1]))
+		return m.ptr + " + i0 * " + e.dim(m.Dims[r-2].Mul(m.Dims[r-1]))
 	}
-	if batch := ir.Product(a.dims[:r-2]); !batch.Is(1) {
-		e.w.open("for (i64 i0 = 0; i0 < %s; ++i0) {", e.bareDim(batch))
+	if !p.Batch.Is(1) {
+		e.w.open("for (i64 i0 = 0; i0 < %s; ++i0) {", e.bareDim(p.Batch))
 	} else {
 		step = func(m *memory) string { return m.ptr }
 		e.w.open("{")
@@ -119,6 +111,8 @@ func (e *fn) matmul(op *ir.Op) {
 		start = step(e.tile(op.Val("acc")))
 	}
 	e.w.line("%s<%s, %s, %s>(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);", e.g.use("ptoc_matmul"), elemType(a.dt), elemType(out.dt), acc,
-		step(out), start, step(a), as[0], as[1], step(b), bs[0], bs[1], e.bareDim(rows), e.bareDim(cols), e.bareDim(inner))
+		step(out), start, step(a), as[0], as[1], step(b), bs[0], bs[1], e.bareDim(p.Rows), e.bareDim(p.Cols), e.bareDim(p.Inner))
 	e.w.close("}")
 }
+
+func (e *fn) strides(s [2]ir.Dim) [2]string { return [2]string{e.bareDim(s[0]), e.bareDim(s[1])} }

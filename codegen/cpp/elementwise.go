@@ -1,6 +1,9 @@
 package cpp
 
-import "ptoc/ir"
+import (
+	"ptoc/codegen/lower"
+	"ptoc/ir"
+)
 
 // elementwise prints an elementwise op on tiles as a nest of its own.
 func (e *fn) elementwise(op *ir.Op) {
@@ -34,7 +37,7 @@ func (e *fn) elementwise(op *ir.Op) {
 
 // copyNest copies ins[0] to outs[0].
 func (e *fn) copyNest(op *ir.Op, from, to *memory, stream, atomic bool) {
-	n := &nest{op: op, shape: to.dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic, copies: true}
+	n := &nest{op: op, shape: to.Dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic, copies: true}
 	if stream {
 		n.stream = 1
 	}
@@ -47,14 +50,14 @@ func (e *fn) full(op *ir.Op) {
 	v := op.Result()
 	out := e.declareTile(v)
 	x := e.scalarAs(op.Val("value"), out.dt)
-	e.nest(&nest{op: op, shape: out.dims, outs: []*memory{out}, body: func([]string) []string { return []string{x} }})
+	e.nest(&nest{op: op, shape: out.Dims, outs: []*memory{out}, body: func([]string) []string { return []string{x} }})
 }
 
 // arange prints pl.arange: start + column.
 func (e *fn) arange(op *ir.Op) {
 	out := e.declareTile(op.Result())
 	start := e.scalarAs(op.Val("start"), ir.INDEX)
-	e.nest(&nest{op: op, shape: out.dims, outs: []*memory{out}, index: true, body: func([]string) []string {
+	e.nest(&nest{op: op, shape: out.Dims, outs: []*memory{out}, index: true, body: func([]string) []string {
 		return []string{e.convert("("+start+" + col)", ir.INDEX, out.dt)}
 	}})
 }
@@ -69,7 +72,7 @@ func (e *fn) load(op *ir.Op, mem string) {
 	}
 	dims := ir.ShapeOf(op.Result().Type)
 	offs := e.ofVals(op.Vals("offsets"))
-	e.bounds(op, offs, e.ofDims(dims), e.ofDims(m.dims), peer)
+	e.bounds(op, offs, e.ofDims(dims), e.ofDims(m.Dims), peer)
 	out := e.declareTile(op.Result())
 	r := e.rectangle(m, offs, dims)
 	e.copyNest(op, r, out, false, false)
@@ -83,19 +86,10 @@ func (e *fn) store(op *ir.Op, mem string) {
 		m = e.remote(m, peer)
 	}
 	t := e.tile(op.Val("tile"))
-	dims := alignRight(t.dims, len(m.dims))
+	dims := lower.AlignRight(t.Dims, len(m.Dims))
 	offs := e.ofVals(op.Vals("offsets"))
-	e.bounds(op, offs, e.ofDims(dims), e.ofDims(m.dims), peer)
+	e.bounds(op, offs, e.ofDims(dims), e.ofDims(m.Dims), peer)
 	e.copyNest(op, t, e.rectangle(m, offs, dims), op.Bool("stream"), op.Enum("atomic").Is("Add"))
-}
-
-// alignRight pads dims with leading ones.
-func alignRight(dims []ir.Dim, n int) []ir.Dim {
-	out := make([]ir.Dim, 0, n)
-	for i := len(dims); i < n; i++ {
-		out = append(out, ir.ConstDim(1))
-	}
-	return append(out, dims...)
 }
 
 // fused prints pl.fused.
@@ -153,11 +147,11 @@ func (e *fn) sliceTile(op *ir.Op) {
 	m := e.tile(op.Val("x"))
 	offs := e.ofVals(op.Vals("offsets"))
 	shape := ir.DimsOf(op.Vals("shape"))
-	e.bounds(op, offs, e.ofDims(shape), e.ofDims(m.dims), "")
+	e.bounds(op, offs, e.ofDims(shape), e.ofDims(m.Dims), "")
 	out := e.declareTile(op.Result())
 	r := e.rectangle(m, offs, shape)
 	drop := op.Int("drop_dims")
-	r.dims, r.strides = r.dims[drop:], r.strides[drop:]
+	r.Dims, r.Strides = r.Dims[drop:], r.Strides[drop:]
 	e.copyNest(op, r, out, false, false)
 }
 
@@ -165,11 +159,11 @@ func (e *fn) sliceTile(op *ir.Op) {
 func (e *fn) concat(op *ir.Op) {
 	a, b := e.tile(op.Val("a")), e.tile(op.Val("b"))
 	out := e.declareTile(op.Result())
-	k := op.Axis("axis", len(a.dims))
-	e.copyNest(op, a, &memory{ptr: out.ptr, dims: a.dims, strides: out.strides, dt: out.dt}, false, false)
-	offs := zeros(len(a.dims))
-	offs[k] = e.ofDim(a.dims[k])
-	e.copyNest(op, b, e.rectangle(out, offs, b.dims), false, false)
+	k := op.Axis("axis", len(a.Dims))
+	e.copyNest(op, a, &memory{ptr: out.ptr, Layout: lower.Layout{Dims: a.Dims, Strides: out.Strides}, dt: out.dt}, false, false)
+	offs := zeros(len(a.Dims))
+	offs[k] = e.ofDim(a.Dims[k])
+	e.copyNest(op, b, e.rectangle(out, offs, b.Dims), false, false)
 }
 
 // fillpad fills the storage shape and copies the valid part over it.
@@ -182,82 +176,30 @@ func (e *fn) fillpad(op *ir.Op) {
 	} else if out.dt.IsFloat() {
 		value = "0.0f"
 	}
-	e.nest(&nest{op: op, shape: out.dims, outs: []*memory{out}, body: func([]string) []string { return []string{value} }})
-	e.copyNest(op, x, &memory{ptr: out.ptr, dims: x.dims, strides: out.strides, dt: out.dt}, false, false)
+	e.nest(&nest{op: op, shape: out.Dims, outs: []*memory{out}, body: func([]string) []string { return []string{value} }})
+	e.copyNest(op, x, &memory{ptr: out.ptr, Layout: lower.Layout{Dims: x.Dims, Strides: out.Strides}, dt: out.dt}, false, false)
 }
 
 // transpose swaps two axes; the writes are contiguous, the reads go in blocks of rows.
 func (e *fn) transpose(op *ir.Op) {
 	x := e.tile(op.Val("x"))
 	out := e.declareTile(op.Result())
-	r := len(x.dims)
+	r := len(x.Dims)
 	i, j := op.Axis("axis1", r), op.Axis("axis2", r)
-	m := &memory{ptr: x.ptr, dt: x.dt, dims: append([]ir.Dim(nil), x.dims...), strides: append([]ir.Dim(nil), x.strides...)}
-	m.dims[i], m.dims[j] = m.dims[j], m.dims[i]
-	m.strides[i], m.strides[j] = m.strides[j], m.strides[i]
+	m := &memory{Layout: x.Swapped(i, j), ptr: x.ptr, dt: x.dt}
 	if i == j || r < 2 || max(i, j) != r-1 || min(i, j) != r-2 {
 		e.copyNest(op, m, out, false, false)
 		return
 	}
-	rows, cols := x.dims[r-2], x.dims[r-1]
-	e.w.open("for (i64 i0 = 0; i0 < %s; ++i0) {", e.bareDim(ir.Product(x.dims[:r-2])))
+	rows, cols := x.Dims[r-2], x.Dims[r-1]
+	e.w.open("for (i64 i0 = 0; i0 < %s; ++i0) {", e.bareDim(ir.Product(x.Dims[:r-2])))
 	size := e.dim(rows.Mul(cols))
 	e.w.line("%s(%s + i0 * %s, %s + i0 * %s, %s, %s);", e.g.use("ptoc_transpose"), out.ptr, size, x.ptr, size, e.dim(rows), e.dim(cols))
 	e.w.close("}")
 }
 
-// copyRegion prints put and get.
-func (e *fn) copyRegion(op *ir.Op) {
-	dst, src := e.data(op.Val("dst")), e.data(op.Val("src"))
-	dstPeer, srcPeer := "", ""
-	if op.Kind == ir.Put {
-		dstPeer = e.peer(op, dst, op.Val("peer"))
-		dst = e.remote(dst, dstPeer)
-	} else {
-		srcPeer = e.peer(op, src, op.Val("peer"))
-		src = e.remote(src, srcPeer)
-	}
-	if op.Arg("shape").Given() {
-		shape := ir.DimsOf(op.Vals("shape"))
-		sizes := e.ofVals(op.Vals("shape"))
-		do, so := e.ofVals(op.Vals("dst_offsets")), e.ofVals(op.Vals("src_offsets"))
-		e.bounds(op, do, sizes, e.ofDims(dst.dims), dstPeer)
-		e.bounds(op, so, sizes, e.ofDims(src.dims), srcPeer)
-		dst, src = e.rectangle(dst, do, shape), e.rectangle(src, so, shape)
-	}
-	if op.Enum("atomic").Is("Add") || op.Bool("stream") {
-		e.copyNest(op, src, dst, op.Bool("stream"), op.Enum("atomic").Is("Add"))
-		return
-	}
-	e.copyRows(src, dst)
-}
-
-// copyRows copies memory that runs on as far as it does with memmove: source and destination may be the
-// same window.
-func (e *fn) copyRows(src, dst *memory) {
-	n := &nest{shape: dst.dims, ins: []*memory{src}, outs: []*memory{dst}}
-	a := n.axes()
-	last := len(a.extents) - 1
-	if !e.unit(a.strides[last]) && !a.extents[last].Is(1) {
-		n.body = func(ins []string) []string { return ins }
-		e.nest(n)
-		return
-	}
-	e.w.open("{")
-	ptrs := e.pointers(n, a)
-	for i := 0; i < last; i++ {
-		e.w.open("for (i64 i%d = 0; i%d < %s; ++i%d) {", i, i, e.bareDim(a.extents[i]), i)
-	}
-	rows := e.rows(n, a, ptrs)
-	e.w.line("__builtin_memmove(%s, %s, %s);", rows[1], rows[0], e.bareDim(a.extents[last].Scale(int64(dst.dt.Size()))))
-	for i := 0; i < last; i++ {
-		e.w.close("}")
-	}
-	e.w.close("}")
-}
-
 // moveTile copies a whole tile between buffers.
 func (e *fn) moveTile(dst, src *memory) {
-	bytes := ir.Product(dst.dims).Scale(int64(dst.dt.Size()))
+	bytes := ir.Product(dst.Dims).Scale(int64(dst.dt.Size()))
 	e.w.line("__builtin_memcpy(%s, %s, %s);", dst.ptr, src.ptr, e.bareDim(bytes))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/x448/float16"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -16,7 +17,7 @@ type XKernel struct{ k kernel }
 func XBuild(t testing.TB, m *ir.Module, name string) XKernel {
 	return XKernel{build(t, m, name)}
 }
-func (k XKernel) Sites() []Site { return k.k.out.Sites }
+func (k XKernel) Sites() lower.Sites { return k.k.out.Sites }
 
 func (k XKernel) Call(t testing.TB, args ...int64) abi.Fault { return k.k.call(t, nil, 0, args...) }
 

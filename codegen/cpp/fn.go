@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"ptoc/codegen/lower"
+	"ptoc/codegen/target"
 	"ptoc/ir"
 )
 
@@ -33,12 +35,11 @@ type fn struct {
 
 // memory is a tensor, window or view as C++ sees it.
 type memory struct {
-	ptr     string   // pointer to the first element
-	dom     string   // windows: the domain
-	peer    string   // a peer's copy: the peer
-	strides []ir.Dim // in elements
-	dims    []ir.Dim
-	dt      ir.DType
+	lower.Layout
+	ptr  string // pointer to the first element
+	dom  string // windows: the domain
+	peer string // a peer's copy: the peer
+	dt   ir.DType
 }
 
 func newFn(g *gen, f *ir.Func) *fn {
@@ -52,7 +53,7 @@ func newFn(g *gen, f *ir.Func) *fn {
 		e.symName[s] = e.fresh(s)
 	}
 	e.push()
-	e.regs = findRegs(f)
+	e.regs = target.CPU.Registers(f)
 	e.nranks = map[*ir.Value]*ir.Value{}
 	f.Body.Walk(func(op *ir.Op) {
 		if op.Kind == ir.NRanks && e.nranks[ctxWindow(op)] == nil {
@@ -115,7 +116,7 @@ func (e *fn) print() {
 	for _, p := range e.f.Params() {
 		switch t := p.Type.(type) {
 		case *ir.Tensor:
-			m := &memory{ptr: e.name(p), dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType}
+			m := &memory{ptr: e.name(p), Layout: lower.RowMajor(t.Dims), dt: t.DType}
 			if t.Window {
 				m.dom = e.fresh(m.ptr + "_dom")
 				params = append(params, "const ptoc_domain* "+m.dom)
@@ -126,7 +127,7 @@ func (e *fn) print() {
 			params = append(params, regType(t.DType)+" "+e.name(p))
 			e.remember(p)
 		default:
-			fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
+			lower.Fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
 		}
 	}
 	for _, s := range e.syms {
@@ -178,7 +179,7 @@ func (e *fn) site(op *ir.Op) int {
 	if s, ok := e.sites[op]; ok {
 		return s
 	}
-	e.sites[op] = e.g.site(e.f, op)
+	e.sites[op] = e.g.out.Sites.Add(e.f, op)
 	return e.sites[op]
 }
 
@@ -208,36 +209,13 @@ func regType(dt ir.DType) string {
 	return "f32"
 }
 
-// rowMajor are the strides of contiguous memory.
-func rowMajor(dims []ir.Dim) []ir.Dim {
-	out := make([]ir.Dim, len(dims))
-	s := ir.ConstDim(1)
-	for i := len(dims) - 1; i >= 0; i-- {
-		out[i] = s
-		s = s.Mul(dims[i])
-	}
-	return out
-}
-
-// contiguous reports whether the elements stand one after the other, by what is known of the strides.
-func (m *memory) contiguous() bool {
-	s := ir.ConstDim(1)
-	for i := len(m.dims) - 1; i >= 0; i-- {
-		if !m.dims[i].Is(1) && !m.strides[i].Equal(s) {
-			return false
-		}
-		s = s.Mul(m.dims[i])
-	}
-	return true
-}
-
 // tile is the buffer of a tile.
 func (e *fn) tile(v *ir.Value) *memory {
 	if m, ok := e.mems[v]; ok {
 		return m
 	}
 	t := v.Type.(*ir.Tile)
-	m := &memory{ptr: e.name(v), dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType}
+	m := &memory{ptr: e.name(v), Layout: lower.RowMajor(t.Dims), dt: t.DType}
 	e.mems[v] = m
 	return m
 }
@@ -249,7 +227,7 @@ func (e *fn) data(v *ir.Value) *memory {
 	}
 	m, ok := e.mems[v]
 	if !ok {
-		fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
+		lower.Fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
 	}
 	return m
 }

@@ -11,16 +11,9 @@ import (
 	"strings"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
-	"ptoc/lang/source"
 )
-
-// Site is an op that may fail when it runs. The number that a fault carries indexes Output.Sites.
-type Site struct {
-	Span source.Span
-	Op   string // "pl.load"
-	Func string
-}
 
 // Kernel is one exported entry.
 type Kernel struct {
@@ -54,37 +47,17 @@ func (k Kernel) Slots() int {
 // Output is a module's text and what is needed to call it and to explain its faults.
 type Output struct {
 	Text    string
-	Sites   []Site
+	Sites   lower.Sites
 	Kernels []Kernel
-}
-
-// Error is something that this backend cannot compile.
-type Error struct {
-	Span source.Span
-	Msg  string
-}
-
-func (e *Error) Error() string {
-	if e.Span.IsValid() {
-		return fmt.Sprintf("%s: %s", e.Span, e.Msg)
-	}
-	return e.Msg
 }
 
 // Generate prints m. It takes modules after the passes, and before FuseTileOps or PlanMemory too.
 func Generate(m *ir.Module) (out *Output, err error) {
-	defer func() {
-		switch e := recover().(type) {
-		case nil:
-		case *Error:
-			out, err = nil, e
-		default:
-			panic(e)
-		}
-	}()
-	g := &gen{mod: m, need: map[*ir.Func]ir.Dim{}, used: map[string]bool{}, done: map[*ir.Func]bool{}}
+	defer lower.Catch(&err)
+	g := &gen{mod: m, own: map[*ir.Func]ir.Dim{}, used: map[string]bool{}, done: map[*ir.Func]bool{}}
+	g.scratch.Own = func(f *ir.Func) ir.Dim { return g.own[f] }
 	for _, f := range m.Funcs {
-		if compiles(f) {
+		if lower.Compiles(f) {
 			g.function(f)
 		}
 	}
@@ -93,29 +66,22 @@ func Generate(m *ir.Module) (out *Output, err error) {
 	return &g.out, nil
 }
 
-func compiles(f *ir.Func) bool { return f.Kind == ir.Chip || f.Kind == ir.InCore }
-
 // gen is the state of one module.
 type gen struct {
-	mod    *ir.Module
-	out    Output
-	body   strings.Builder
-	used   map[string]bool     // helpers
-	done   map[*ir.Func]bool   // printed
-	need   map[*ir.Func]ir.Dim // arena bytes, callees included, in the function's own terms
-	stream bool                // a non-temporal store was printed somewhere: notifies fence them
+	mod     *ir.Module
+	out     Output
+	body    strings.Builder
+	used    map[string]bool     // helpers
+	done    map[*ir.Func]bool   // printed
+	own     map[*ir.Func]ir.Dim // arena bytes, without callees
+	scratch lower.Scratch
+	stream  bool // a non-temporal store was printed somewhere: notifies fence them
 }
 
 // use notes that the text needs a helper and returns its name.
 func (g *gen) use(name string) string {
 	g.used[name] = true
 	return name
-}
-
-// site numbers an op that may fail.
-func (g *gen) site(f *ir.Func, op *ir.Op) int {
-	g.out.Sites = append(g.out.Sites, Site{Span: op.Span, Op: op.Kind.Name, Func: f.Name})
-	return len(g.out.Sites) - 1
 }
 
 // libraryNames are functions that compilers call on their own; a kernel would take their place.
@@ -128,7 +94,7 @@ func (g *gen) function(f *ir.Func) {
 	}
 	g.done[f] = true
 	if libraryNames[f.Name] {
-		fail(f.Span, "a kernel cannot be called %s: compiled code uses a function of that name", f.Name)
+		lower.Fail(f.Span, "a kernel cannot be called %s: compiled code uses a function of that name", f.Name)
 	}
 	f.Body.Walk(func(op *ir.Op) {
 		if op.Kind == ir.Call {
@@ -164,7 +130,7 @@ func (g *gen) entry(e *fn) {
 		case *ir.Scalar:
 			args = append(args, unpack(t.DType, fmt.Sprintf("args[%d]", slot)))
 		default:
-			fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
+			lower.Fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
 		}
 		slot++
 		k.Params = append(k.Params, param)
@@ -204,7 +170,7 @@ func unpack(dt ir.DType, slot string) string {
 // arenaEntry prints the function that says how much scratch the kernel needs. It computes in 128 bits:
 // sizes that do not fit 64 must not look small.
 func (g *gen) arenaEntry(w *writer, e *fn) bool {
-	need := g.need[e.f]
+	need := g.scratch.Of(e.f)
 	if need.Is(0) {
 		return false
 	}
@@ -242,11 +208,6 @@ func (g *gen) arenaEntry(w *writer, e *fn) bool {
 	}
 	w.close("}")
 	return true
-}
-
-// fail stops the generation.
-func fail(at source.Span, format string, args ...any) {
-	panic(&Error{Span: at, Msg: fmt.Sprintf(format, args...)})
 }
 
 // writer collects indented lines.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -76,7 +77,7 @@ func (e *fn) offset(offs []extent, strides []ir.Dim) string {
 
 // at is the pointer to the element at offs.
 func (e *fn) at(m *memory, offs []extent) string {
-	if off := e.offset(offs, m.strides); off != "" {
+	if off := e.offset(offs, m.Strides); off != "" {
 		return m.ptr + " + " + off
 	}
 	return m.ptr
@@ -84,35 +85,33 @@ func (e *fn) at(m *memory, offs []extent) string {
 
 // rectangle is the memory of a rectangle of m.
 func (e *fn) rectangle(m *memory, offs []extent, dims []ir.Dim) *memory {
-	return &memory{ptr: e.at(m, offs), dom: m.dom, peer: m.peer, strides: m.strides, dims: dims, dt: m.dt}
+	return &memory{ptr: e.at(m, offs), dom: m.dom, peer: m.peer, Layout: lower.Layout{Dims: dims, Strides: m.Strides}, dt: m.dt}
 }
 
 // view binds a view to a pointer variable.
 func (e *fn) view(v *ir.Value, m *memory) {
 	n := e.name(v)
 	e.w.line("%s* %s = %s;", memType(m.dt), n, m.ptr)
-	e.mems[v] = &memory{ptr: n, dom: m.dom, peer: m.peer, strides: m.strides, dims: m.dims, dt: m.dt}
+	e.mems[v] = &memory{ptr: n, dom: m.dom, peer: m.peer, Layout: lower.Layout{Dims: m.Dims, Strides: m.Strides}, dt: m.dt}
 }
 
 // slice prints pl.slice of memory.
 func (e *fn) slice(op *ir.Op) {
 	m := e.data(op.Val("x"))
 	offs, shape := e.ofVals(op.Vals("offsets")), e.ofVals(op.Vals("shape"))
-	e.bounds(op, offs, shape, e.ofDims(m.dims), m.peer)
+	e.bounds(op, offs, shape, e.ofDims(m.Dims), m.peer)
 	drop := op.Int("drop_dims")
 	r := e.rectangle(m, offs, ir.DimsOf(op.Vals("shape")))
-	r.dims, r.strides = r.dims[drop:], r.strides[drop:]
+	r.Dims, r.Strides = r.Dims[drop:], r.Strides[drop:]
 	e.view(op.Result(), r)
 }
 
 // reshape prints pl.reshape of memory, which must be contiguous. A tile's reshape is the same buffer.
 func (e *fn) reshape(op *ir.Op) {
 	m := e.data(op.Val("x"))
-	if !m.contiguous() {
-		fail(op.Span, "pl.reshape needs memory without gaps: copy the view into a created tensor first")
-	}
+	m.NeedContiguous(op, "pl.reshape")
 	dims := ir.ShapeOf(op.Result().Type)
-	e.view(op.Result(), &memory{ptr: m.ptr, dom: m.dom, peer: m.peer, dims: dims, strides: rowMajor(dims), dt: m.dt})
+	e.view(op.Result(), &memory{ptr: m.ptr, dom: m.dom, peer: m.peer, Layout: lower.RowMajor(dims), dt: m.dt})
 }
 
 // peerView prints the address of a peer's copy.
@@ -143,7 +142,7 @@ func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) string {
 func (e *fn) remote(m *memory, peer string) *memory {
 	t := memType(m.dt)
 	ptr := fmt.Sprintf("(%s*)(%s->base[%s] + ((u8*)%s - %s->base[%s->rank]))", t, m.dom, peer, paren(m.ptr), m.dom, m.dom)
-	return &memory{ptr: ptr, dom: m.dom, peer: peer, strides: m.strides, dims: m.dims, dt: m.dt}
+	return &memory{ptr: ptr, dom: m.dom, peer: peer, Layout: lower.Layout{Dims: m.Dims, Strides: m.Strides}, dt: m.dt}
 }
 
 func paren(s string) string {
@@ -157,7 +156,7 @@ func paren(s string) string {
 func (e *fn) create(op *ir.Op) {
 	v := op.Result()
 	t := v.Type.(*ir.Tensor)
-	m := &memory{ptr: e.name(v), dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType}
+	m := &memory{ptr: e.name(v), Layout: lower.RowMajor(t.Dims), dt: t.DType}
 	e.mems[v] = m
 	for _, d := range t.Dims {
 		if !e.nonneg(d) {
@@ -176,8 +175,8 @@ func (e *fn) element(op *ir.Op, m *memory, indices string) string {
 	for i := range one {
 		one[i] = extent{"1", ir.ConstDim(1)}
 	}
-	e.bounds(op, idx, one, e.ofDims(m.dims), "")
-	off := e.offset(idx, m.strides)
+	e.bounds(op, idx, one, e.ofDims(m.Dims), "")
+	off := e.offset(idx, m.Strides)
 	if off == "" {
 		off = "0"
 	}

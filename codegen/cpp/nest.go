@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -23,50 +24,14 @@ type nest struct {
 	body func(ins []string) []string
 }
 
-// axes is the iteration space after merging: extents and one stride per operand.
-type axes struct {
-	extents []ir.Dim
-	strides [][]ir.Dim // [axis][operand]
-}
+func (n *nest) operands() []*memory { return append(append([]*memory(nil), n.ins...), n.outs...) }
 
-func (n *nest) axes() axes {
-	ops := append(append([]*memory(nil), n.ins...), n.outs...)
-	var a axes
-	for i, d := range n.shape {
-		if d.Is(1) && !(n.index && i == len(n.shape)-1) {
-			continue
-		}
-		row := make([]ir.Dim, len(ops))
-		for k, m := range ops {
-			j := i - (len(n.shape) - len(m.dims))
-			if j >= 0 && !(m.dims[j].Is(1) && !d.Is(1)) {
-				row[k] = m.strides[j]
-			}
-		}
-		last := len(a.extents) - 1
-		if last >= 0 && !n.index && mergeable(a.strides[last], row, d) {
-			a.extents[last] = a.extents[last].Mul(d)
-			a.strides[last] = row
-			continue
-		}
-		a.extents = append(a.extents, d)
-		a.strides = append(a.strides, row)
+func (n *nest) axes() lower.Axes {
+	var ls []lower.Layout
+	for _, m := range n.operands() {
+		ls = append(ls, m.Layout)
 	}
-	if len(a.extents) == 0 {
-		a.extents = []ir.Dim{ir.ConstDim(1)}
-		a.strides = [][]ir.Dim{make([]ir.Dim, len(ops))}
-	}
-	return a
-}
-
-// mergeable: stepping the outer axis once is the same as stepping the inner one to its end.
-func mergeable(outer, inner []ir.Dim, extent ir.Dim) bool {
-	for k := range outer {
-		if !outer[k].Equal(inner[k].Mul(extent)) {
-			return false
-		}
-	}
-	return true
+	return lower.Nest(n.shape, ls, n.index)
 }
 
 // print writes the nest in a block of its own.
@@ -76,22 +41,22 @@ func (e *fn) nest(n *nest) {
 	w.open("{")
 	e.push()
 	ptrs := e.pointers(n, a)
-	last := len(a.extents) - 1
+	last := len(a.Extents) - 1
 	for i := 0; i < last; i++ {
-		w.open("for (i64 i%d = 0; i%d < %s; ++i%d) {", i, i, e.bareDim(a.extents[i]), i)
+		w.open("for (i64 i%d = 0; i%d < %s; ++i%d) {", i, i, e.bareDim(a.Extents[i]), i)
 	}
 	rows := e.rows(n, a, ptrs)
 	switch {
-	case n.stream > 0 && !n.atomic && e.unit(a.strides[last][len(n.ins):]):
-		if n.copies && len(n.outs) == 1 && e.unit(a.strides[last]) && n.ins[0].dt == n.outs[0].dt {
+	case n.stream > 0 && !n.atomic && e.unit(a.Strides[last][len(n.ins):]):
+		if n.copies && len(n.outs) == 1 && e.unit(a.Strides[last]) && n.ins[0].dt == n.outs[0].dt {
 			e.g.stream = true
 			w.line("%s((u8*)%s, (const u8*)%s, %s);", e.g.use("ptoc_stream"), paren(rows[1]), paren(rows[0]),
-				e.bareDim(a.extents[last].Scale(int64(n.outs[0].dt.Size()))))
+				e.bareDim(a.Extents[last].Scale(int64(n.outs[0].dt.Size()))))
 			break
 		}
 		e.streamLoop(n, a, rows)
 	default:
-		e.innerLoop(n, a, rows, e.bareDim(a.extents[last]), "ix")
+		e.innerLoop(n, a, rows, e.bareDim(a.Extents[last]), "ix")
 	}
 	for i := 0; i < last; i++ {
 		w.close("}")
@@ -110,9 +75,9 @@ func (e *fn) unit(strides []ir.Dim) bool {
 }
 
 // pointers declares one pointer per operand that is not a plain variable.
-func (e *fn) pointers(n *nest, a axes) []string {
+func (e *fn) pointers(n *nest, a lower.Axes) []string {
 	var out []string
-	for k, m := range append(append([]*memory(nil), n.ins...), n.outs...) {
+	for k, m := range n.operands() {
 		if !strings.ContainsAny(m.ptr, " (") {
 			out = append(out, m.ptr)
 			continue
@@ -125,19 +90,19 @@ func (e *fn) pointers(n *nest, a axes) []string {
 }
 
 // rows declares the pointers to the current row of each operand.
-func (e *fn) rows(n *nest, a axes, ptrs []string) []string {
-	if len(a.extents) == 1 {
+func (e *fn) rows(n *nest, a lower.Axes, ptrs []string) []string {
+	if len(a.Extents) == 1 {
 		return ptrs
 	}
-	ops := append(append([]*memory(nil), n.ins...), n.outs...)
+	ops := n.operands()
 	rows := make([]string, len(ptrs))
 	for k := range ptrs {
 		var idx []extent
 		var strides []ir.Dim
-		for i := 0; i < len(a.extents)-1; i++ {
-			if !a.strides[i][k].Is(0) {
+		for i := 0; i < len(a.Extents)-1; i++ {
+			if !a.Strides[i][k].Is(0) {
 				idx = append(idx, extent{text: fmt.Sprintf("i%d", i)})
-				strides = append(strides, a.strides[i][k])
+				strides = append(strides, a.Strides[i][k])
 			}
 		}
 		rows[k] = ptrs[k]
@@ -151,9 +116,9 @@ func (e *fn) rows(n *nest, a axes, ptrs []string) []string {
 
 // innerLoop is the unit-stride loop. All elements are read before any is written, and operands either
 // do not overlap or coincide: no iteration depends on another.
-func (e *fn) innerLoop(n *nest, a axes, rows []string, count, i string) {
+func (e *fn) innerLoop(n *nest, a lower.Axes, rows []string, count, i string) {
 	w := e.w
-	strides := a.strides[len(a.strides)-1]
+	strides := a.Strides[len(a.Strides)-1]
 	single := count == "1"
 	if single {
 		i = "0"
@@ -200,17 +165,17 @@ func (e *fn) subscript(i string, stride ir.Dim) string {
 }
 
 // streamLoop computes blocks into a small buffer and copies them past the caches.
-func (e *fn) streamLoop(n *nest, a axes, rows []string) {
+func (e *fn) streamLoop(n *nest, a lower.Axes, rows []string) {
 	const block = 256
 	w := e.w
 	e.g.stream = true
 	e.g.use("ptoc_stream")
-	count := e.bareDim(a.extents[len(a.extents)-1])
+	count := e.bareDim(a.Extents[len(a.Extents)-1])
 	w.open("for (i64 b0 = 0; b0 < %s; b0 += %d) {", count, block)
 	w.line("i64 m0 = %s - b0 < %d ? %s - b0 : %d;", count, block, count, block)
 	inner := append([]string(nil), rows...)
-	strides := a.strides[len(a.strides)-1]
-	ops := append(append([]*memory(nil), n.ins...), n.outs...)
+	strides := a.Strides[len(a.Strides)-1]
+	ops := n.operands()
 	for k := range ops {
 		switch {
 		case k >= len(n.ins) && k < len(n.ins)+n.stream:

@@ -1,198 +1,11 @@
 package cpp
 
 import (
+	"ptoc/codegen/target"
 	"ptoc/ir"
 )
 
-// Tiles that live in vector registers: small static ones that only fused loops touch, such as the
-// accumulator of a loop over peers. FuseTileOps cuts loops into blocks of this size.
-
-// lanes is the number of 4-byte elements of a vector; maxRegTile bounds a tile to eight vectors.
-const (
-	lanes      = 16
-	maxRegTile = 8 * lanes
-)
-
-// findRegs decides which tiles of f live in registers.
-func findRegs(f *ir.Func) map[*ir.Value]bool {
-	regs := map[*ir.Value]bool{}
-	f.Body.Walk(func(op *ir.Op) {
-		for _, r := range op.Results {
-			if (op.Kind == ir.Fused || op.Kind == ir.For) && regSize(r.Type) > 0 {
-				regs[r] = true
-			}
-		}
-		if op.Kind == ir.For {
-			for _, a := range op.Regions[0].Args[1:] {
-				if regSize(a.Type) > 0 {
-					regs[a] = true
-				}
-			}
-		}
-	})
-	if len(regs) == 0 {
-		return regs
-	}
-	yields := map[*ir.Op]bool{} // of counting and fused loops
-	f.Body.Walk(func(op *ir.Op) {
-		if op.Kind == ir.For || op.Kind == ir.Fused {
-			yields[op.Regions[0].Terminator()] = true
-		}
-	})
-	for dropRegs(f, regs, yields) {
-	}
-	return regs
-}
-
-// regSize is the number of elements of a type that registers can hold; 0 if they cannot.
-func regSize(t ir.Type) int64 {
-	tile, ok := t.(*ir.Tile)
-	if !ok || !(tile.DType.IsFloat() || tile.DType == ir.INT32) {
-		return 0
-	}
-	n, ok := vectorShape(tile.Dims)
-	if !ok {
-		return 0
-	}
-	return n
-}
-
-// vectorShape is the last extent of a shape whose others are 1, if it is a whole number of vectors.
-func vectorShape(dims []ir.Dim) (int64, bool) {
-	for i, d := range dims {
-		n, ok := d.Const()
-		if i < len(dims)-1 && !d.Is(1) || !ok {
-			return 0, false
-		}
-		if i == len(dims)-1 {
-			return n, n > 0 && n <= maxRegTile && n%lanes == 0
-		}
-	}
-	return 0, false
-}
-
-// dropRegs removes tiles with a use or definition that registers do not serve; true if it did.
-func dropRegs(f *ir.Func, regs map[*ir.Value]bool, yields map[*ir.Op]bool) bool {
-	before := len(regs)
-	together := func(vs ...*ir.Value) { // all of them or none
-		all := true
-		for _, v := range vs {
-			all = all && regs[v]
-		}
-		if !all {
-			for _, v := range vs {
-				delete(regs, v)
-			}
-		}
-	}
-	f.Body.Walk(func(op *ir.Op) {
-		switch op.Kind {
-		case ir.Fused:
-			if !vectorLoop(op, regs) {
-				for _, v := range append(append([]*ir.Value(nil), op.Results...), op.Vals("ins")...) {
-					delete(regs, v)
-				}
-			}
-		case ir.For:
-			body := op.Regions[0]
-			if t := body.Terminator(); t != nil {
-				for i, r := range op.Results {
-					together(r, body.Args[i+1], op.Vals("init_values")[i], t.Vals("values")[i])
-				}
-			}
-		default:
-			if yields[op] {
-				return
-			}
-			for _, v := range op.Operands() {
-				delete(regs, v)
-			}
-		}
-	})
-	return len(regs) != before
-}
-
-// vectorLoop reports whether a fused loop can be printed with vectors: one static block, operands that
-// are tiles in registers or memory that runs on, and arithmetic that vectors have.
-func vectorLoop(op *ir.Op, regs map[*ir.Value]bool) bool {
-	shape := ir.DimsOf(op.Vals("shape"))
-	if _, ok := vectorShape(shape); !ok {
-		return false
-	}
-	same := func(v *ir.Value) bool {
-		dims := ir.ShapeOf(v.Type)
-		n, ok := dims[len(dims)-1].Const()
-		m, _ := shape[len(shape)-1].Const()
-		return ok && n == m && vectorElem(ir.DTypeOf(v.Type))
-	}
-	for _, v := range op.Vals("ins") {
-		if _, tile := v.Type.(*ir.Tile); tile && !regs[v] || !same(v) || !unitStride(v) {
-			return false
-		}
-	}
-	for _, v := range op.Vals("outs") {
-		if !same(v) || !unitStride(v) {
-			return false
-		}
-	}
-	for _, v := range op.Results {
-		if !regs[v] {
-			return false
-		}
-	}
-	for _, in := range op.Regions[0].Ops {
-		if in.Kind != ir.Yield && !vectorOp(in, op.Regions[0]) {
-			return false
-		}
-	}
-	// A yielded value that is no vector (a constant) would need a splat.
-	for _, v := range op.Regions[0].Terminator().Vals("values") {
-		if !within(op.Regions[0], v) {
-			return false
-		}
-	}
-	return true
-}
-
-// within reports whether v is made in b: there it is a vector, others are scalars.
-func within(b *ir.Block, v *ir.Value) bool {
-	if v.Owner == b {
-		return true
-	}
-	for _, o := range b.Ops {
-		if v.Def == o {
-			return true
-		}
-	}
-	return false
-}
-
-func vectorElem(dt ir.DType) bool { return dt.IsFloat() || dt == ir.INT32 }
-
-// unitStride reports whether the last axis of memory has stride 1; views keep the last axis, except
-// through a reshape, which gives contiguous memory.
-func unitStride(v *ir.Value) bool { return len(ir.ShapeOf(v.Type)) > 0 }
-
-var vectorOps = map[*ir.Kind]bool{ir.Add: true, ir.Sub: true, ir.Mul: true, ir.Div: true, ir.Minimum: true, ir.Maximum: true,
-	ir.Neg: true, ir.Cast: true, ir.Expand: true}
-
-func vectorOp(op *ir.Op, body *ir.Block) bool {
-	if !vectorOps[op.Kind] || !vectorElem(ir.DTypeOf(op.Result().Type)) {
-		return false
-	}
-	any := false
-	for _, v := range op.Operands() {
-		any = any || within(body, v)
-		dt := ir.DTypeOf(v.Type)
-		if !v.IsConst() && !vectorElem(dt) || op.Kind == ir.Cast && !(dt.IsFloat() && ir.DTypeOf(op.Result().Type).IsFloat()) {
-			return false
-		}
-		if !v.IsConst() && op.Kind != ir.Cast && dt != ir.DTypeOf(op.Result().Type) {
-			return false
-		}
-	}
-	return any
-}
+// Tiles that live in vector registers: package target says which.
 
 // inRegs reports whether a fused loop is printed with vectors.
 func (e *fn) inRegs(op *ir.Op) bool {
@@ -210,7 +23,11 @@ func vecType(dt ir.DType) string {
 	return "f32x16"
 }
 
-func (e *fn) vectors(v *ir.Value) int64 { return regSize(v.Type) / lanes }
+func (e *fn) vectors(v *ir.Value) int64 {
+	row, _ := target.Row(ir.ShapeOf(v.Type))
+	n, _ := row.Const()
+	return n / target.Lanes
+}
 
 func (e *fn) declareRegs(v *ir.Value) {
 	e.g.use("ptoc_vectors")
@@ -230,7 +47,7 @@ func (e *fn) fusedRegs(op *ir.Op) {
 		e.declareRegs(v)
 	}
 	e.g.use("ptoc_vectors")
-	e.w.open("for (i32 k = 0; k < %d; ++k) {", n/lanes)
+	e.w.open("for (i32 k = 0; k < %d; ++k) {", n/target.Lanes)
 	e.push()
 	for i, v := range op.Vals("ins") {
 		dt := ir.DTypeOf(v.Type)
@@ -302,7 +119,7 @@ func (e *fn) vectorOp(op *ir.Op, body *ir.Block) {
 	switch op.Kind {
 	case ir.Minimum, ir.Maximum:
 		name := map[*ir.Kind]string{ir.Minimum: "ptoc_min_x16", ir.Maximum: "ptoc_max_x16"}[op.Kind]
-		x = e.g.use(name) + "<" + vecType(dt) + ">(" + splat(in[0], within(body, op.Operands()[0]), dt) + ", " + splat(in[1], within(body, op.Operands()[1]), dt) + ")"
+		x = e.g.use(name) + "<" + vecType(dt) + ">(" + splat(in[0], target.Within(body, op.Operands()[0]), dt) + ", " + splat(in[1], target.Within(body, op.Operands()[1]), dt) + ")"
 	case ir.Neg:
 		x = "-" + x
 	case ir.Cast, ir.Expand:

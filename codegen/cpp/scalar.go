@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -216,7 +217,7 @@ func (e *fn) unary(op *ir.Op, x string, dt ir.DType) string {
 	case ir.Exp, ir.Log, ir.Sin, ir.Cos, ir.Tanh:
 		return helper(op.Kind.Scalar)
 	}
-	fail(op.Span, "%s: not in this backend", op.Kind.Name)
+	lower.Fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	return ""
 }
 
@@ -252,7 +253,7 @@ func (e *fn) binary(op *ir.Op, x, y string, dt ir.DType) string {
 	}
 	sign, ok := infix[op.Kind]
 	if !ok {
-		fail(op.Span, "%s: not in this backend", op.Kind.Name)
+		lower.Fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	}
 	s := fmt.Sprintf("%s %s %s", x, sign, y)
 	if dt == ir.INT8 {

@@ -5,6 +5,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -59,14 +60,14 @@ func inside(o, s, d val) bool {
 func (e *fn) element(m *memory, offs []val) val {
 	off := i64(0)
 	for i, o := range offs {
-		off = e.add(off, e.mul(o, e.dim(m.strides[i])))
+		off = e.add(off, e.mul(o, e.dim(m.Strides[i])))
 	}
 	return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
 }
 
 // rectangle is part of m.
 func (e *fn) rectangle(m *memory, offs []val, dims []ir.Dim) *memory {
-	return &memory{ptr: e.element(m, offs), dom: m.dom, strides: m.strides, dims: dims, dt: m.dt, root: m.root}
+	return &memory{ptr: e.element(m, offs), dom: m.dom, Layout: lower.Layout{Dims: dims, Strides: m.Strides}, dt: m.dt, root: m.root}
 }
 
 // peer checks that a peer is a rank of m's domain.
@@ -96,10 +97,10 @@ func (e *fn) view(op *ir.Op) {
 		m := e.data(op.Val("x"))
 		shape := ir.DimsOf(op.Vals("shape"))
 		offs := e.ints(op.Vals("offsets"))
-		e.bounds(op, offs, e.dims(shape), e.dims(m.dims), nil)
+		e.bounds(op, offs, e.dims(shape), e.dims(m.Dims), nil)
 		r := e.rectangle(m, offs, shape)
 		drop := op.Int("drop_dims")
-		r.dims, r.strides = r.dims[drop:], r.strides[drop:]
+		r.Dims, r.Strides = r.Dims[drop:], r.Strides[drop:]
 		if tile {
 			e.copy(op, r, e.declareTile(v), false)
 			return
@@ -107,11 +108,9 @@ func (e *fn) view(op *ir.Op) {
 		e.mems[v] = r
 	default:
 		m := e.data(op.Val("x"))
-		if !m.contiguous() {
-			fail(op.Span, "pl.reshape needs memory without gaps: copy the view into a created tensor first")
-		}
+		m.NeedContiguous(op, "pl.reshape")
 		dims := ir.ShapeOf(v.Type)
-		e.mems[v] = &memory{ptr: m.ptr, dom: m.dom, dims: dims, strides: rowMajor(dims), dt: m.dt, root: m.root}
+		e.mems[v] = &memory{ptr: m.ptr, dom: m.dom, Layout: lower.RowMajor(dims), dt: m.dt, root: m.root}
 	}
 }
 
@@ -125,7 +124,7 @@ func (e *fn) create(op *ir.Op) {
 			e.check(op, e.icmp(enum.IPredSLT, x, i64(0)), abi.BadValue, x, i64(0), i64(1<<63-1))
 		}
 	}
-	m := &memory{ptr: e.place(v), dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, root: arenaRoot}
+	m := &memory{ptr: e.place(v), Layout: lower.RowMajor(t.Dims), dt: t.DType, root: arenaRoot}
 	e.mems[v] = m
 	zero := e.zero(t.DType)
 	e.spread(&nest{op: op, shape: t.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})
@@ -160,7 +159,7 @@ func (e *fn) checkedElement(op *ir.Op, m *memory) val {
 	for i := range one {
 		one[i] = i64(1)
 	}
-	e.bounds(op, idx, one, e.dims(m.dims), nil)
+	e.bounds(op, idx, one, e.dims(m.Dims), nil)
 	return e.element(m, idx)
 }
 
@@ -169,16 +168,16 @@ func (e *fn) loadTile(op *ir.Op, mem string) {
 	m, peer := e.local(op, mem)
 	dims := ir.ShapeOf(op.Result().Type)
 	offs := e.ints(op.Vals("offsets"))
-	e.bounds(op, offs, e.dims(dims), e.dims(m.dims), peer)
+	e.bounds(op, offs, e.dims(dims), e.dims(m.Dims), peer)
 	e.copy(op, e.rectangle(m, offs, dims), e.declareTile(op.Result()), false)
 }
 
 func (e *fn) storeTile(op *ir.Op, mem string) {
 	m, peer := e.local(op, mem)
 	t := e.data(op.Val("tile"))
-	dims := alignRight(t.dims, len(m.dims))
+	dims := lower.AlignRight(t.Dims, len(m.Dims))
 	offs := e.ints(op.Vals("offsets"))
-	e.bounds(op, offs, e.dims(dims), e.dims(m.dims), peer)
+	e.bounds(op, offs, e.dims(dims), e.dims(m.Dims), peer)
 	e.copy(op, t, e.rectangle(m, offs, dims), op.Enum("atomic").Is("Add"))
 }
 
@@ -192,14 +191,6 @@ func (e *fn) local(op *ir.Op, mem string) (*memory, val) {
 	return e.remote(m, p), p
 }
 
-func alignRight(dims []ir.Dim, n int) []ir.Dim {
-	out := make([]ir.Dim, 0, n)
-	for i := len(dims); i < n; i++ {
-		out = append(out, ir.ConstDim(1))
-	}
-	return append(out, dims...)
-}
-
 func (e *fn) copyRegion(op *ir.Op) {
 	dst, src := e.data(op.Val("dst")), e.data(op.Val("src"))
 	var dstPeer, srcPeer val
@@ -211,8 +202,8 @@ func (e *fn) copyRegion(op *ir.Op) {
 	if op.Arg("shape").Given() {
 		shape := ir.DimsOf(op.Vals("shape"))
 		do, so := e.ints(op.Vals("dst_offsets")), e.ints(op.Vals("src_offsets"))
-		e.bounds(op, do, e.dims(shape), e.dims(dst.dims), dstPeer)
-		e.bounds(op, so, e.dims(shape), e.dims(src.dims), srcPeer)
+		e.bounds(op, do, e.dims(shape), e.dims(dst.Dims), dstPeer)
+		e.bounds(op, so, e.dims(shape), e.dims(src.Dims), srcPeer)
 		dst, src = e.rectangle(dst, do, shape), e.rectangle(src, so, shape)
 	}
 	e.copy(op, src, dst, op.Enum("atomic").Is("Add"))
@@ -220,23 +211,23 @@ func (e *fn) copyRegion(op *ir.Op) {
 
 // copy spreads a copy, or an atomic addition, over the threads.
 func (e *fn) copy(op *ir.Op, from, to *memory, atomic bool) {
-	e.spread(&nest{op: op, shape: to.dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic,
+	e.spread(&nest{op: op, shape: to.Dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic,
 		body: func(in []val, _ val) []val { return in }})
 }
 
 func (e *fn) concat(op *ir.Op) {
 	a, b := e.data(op.Val("a")), e.data(op.Val("b"))
 	out := e.declareTile(op.Result())
-	k := op.Axis("axis", len(a.dims))
+	k := op.Axis("axis", len(a.Dims))
 	part := *out
-	part.dims = a.dims
+	part.Dims = a.Dims
 	e.copy(op, a, &part, false)
-	offs := make([]val, len(a.dims))
+	offs := make([]val, len(a.Dims))
 	for i := range offs {
 		offs[i] = i64(0)
 	}
-	offs[k] = e.dim(a.dims[k])
-	e.copy(op, b, e.rectangle(out, offs, b.dims), false)
+	offs[k] = e.dim(a.Dims[k])
+	e.copy(op, b, e.rectangle(out, offs, b.Dims), false)
 }
 
 func (e *fn) fillpad(op *ir.Op) {
@@ -245,26 +236,23 @@ func (e *fn) fillpad(op *ir.Op) {
 	if v := op.Val("value"); v != nil {
 		value = e.scalarAs(v, out.dt)
 	}
-	e.spread(&nest{op: op, shape: out.dims, outs: []*memory{out}, body: func([]val, val) []val { return []val{value} }})
+	e.spread(&nest{op: op, shape: out.Dims, outs: []*memory{out}, body: func([]val, val) []val { return []val{value} }})
 	part := *out
-	part.dims = x.dims
+	part.Dims = x.Dims
 	e.copy(op, x, &part, false)
 }
 
 func (e *fn) transpose(op *ir.Op) {
 	x, out := e.data(op.Val("x")), e.declareTile(op.Result())
 	m := *x
-	m.dims, m.strides = append([]ir.Dim(nil), x.dims...), append([]ir.Dim(nil), x.strides...)
-	i, j := op.Axis("axis1", len(x.dims)), op.Axis("axis2", len(x.dims))
-	m.dims[i], m.dims[j] = m.dims[j], m.dims[i]
-	m.strides[i], m.strides[j] = m.strides[j], m.strides[i]
+	m.Layout = x.Swapped(op.Axis("axis1", len(x.Dims)), op.Axis("axis2", len(x.Dims)))
 	e.copy(op, &m, out, false)
 }
 
 func (e *fn) arange(op *ir.Op) {
 	out := e.declareTile(op.Result())
 	start := e.scalarAs(op.Val("start"), ir.INDEX)
-	e.spread(&nest{op: op, shape: out.dims, outs: []*memory{out}, index: true, body: func(_ []val, col val) []val {
+	e.spread(&nest{op: op, shape: out.Dims, outs: []*memory{out}, index: true, body: func(_ []val, col val) []val {
 		return []val{e.convert(e.add(start, col), ir.INDEX, out.dt)}
 	}})
 }

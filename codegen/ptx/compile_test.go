@@ -16,8 +16,8 @@ import (
 	"ptoc/tests/ptxsim"
 )
 
-// lower reads a program and runs all passes.
-func lower(t testing.TB, name string) *ir.Module {
+// lowered reads a program and runs all passes.
+func lowered(t testing.TB, name string) *ir.Module {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -29,7 +29,7 @@ func lower(t testing.TB, name string) *ir.Module {
 	if l.HasErrors() {
 		t.Fatal(l)
 	}
-	if d := passes.Run(m, passes.Options{}); d.HasErrors() {
+	if d := passes.Run(m, passes.Options{Target: "cuda"}); d.HasErrors() {
 		t.Fatal(d)
 	}
 	return m
@@ -41,7 +41,7 @@ func TestExamplesCompile(t *testing.T) {
 	more, _ := filepath.Glob("../../examples/course/*.pl")
 	for _, name := range append(files, more...) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			out, err := Generate(lower(t, name), Options{})
+			out, err := Generate(lowered(t, name), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestExamplesCompile(t *testing.T) {
 }
 
 func BenchmarkAllreduceToPTX(b *testing.B) {
-	m := lower(b, "../../examples/allreduce.pl")
+	m := lowered(b, "../../examples/allreduce.pl")
 	if _, err := Compile("", "sm_80"); errors.Is(err, ErrNoLLVM) {
 		b.Skip(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -89,7 +90,7 @@ func (e *fn) smallOp(op *ir.Op) {
 	default:
 		if op.Result() != nil {
 			if _, tile := op.Result().Type.(*ir.Tile); tile {
-				fail(op.Span, "%s: tile ops must be fused before", op.Kind.Name)
+				lower.Fail(op.Span, "%s: tile ops must be fused before", op.Kind.Name)
 			}
 		}
 		e.scalarOp(op)
@@ -187,7 +188,7 @@ func (e *fn) declareCarried(v *ir.Value) {
 	case *ir.Tile:
 		e.data(v)
 	default:
-		fail(e.f.Span, "%s: a loop cannot carry %s", e.f.Name, v.Type)
+		lower.Fail(e.f.Span, "%s: a loop cannot carry %s", e.f.Name, v.Type)
 	}
 }
 
@@ -264,7 +265,7 @@ func (e *fn) move(to, from []*ir.Value) {
 			continue
 		}
 		// Tiles of one size in one loop: one may be the other's old content.
-		size := ir.Product(a.dims)
+		size := ir.Product(a.Dims)
 		n := nests[size.String()]
 		if n == nil {
 			n = &nest{shape: []ir.Dim{size}, body: func(in []val, _ val) []val { return in }}
@@ -281,7 +282,7 @@ func (e *fn) move(to, from []*ir.Value) {
 
 func flat(m *memory) *memory {
 	f := *m
-	f.dims, f.strides = []ir.Dim{ir.Product(m.dims)}, []ir.Dim{ir.ConstDim(1)}
+	f.Layout = lower.RowMajor([]ir.Dim{ir.Product(m.Dims)})
 	return &f
 }
 
@@ -385,10 +386,7 @@ func (e *fn) arm(op *ir.Op, b *ir.Block) []val {
 // call expands the callee in place; its scratch lies behind ours.
 func (e *fn) call(op *ir.Op) {
 	callee, args := op.Callee(), op.Vals("args")
-	bind, err := ir.BindDims(callee, args)
-	if err != nil {
-		fail(op.Span, "%v", err)
-	}
+	bind, syms := lower.Bind(op)
 	in := newFn(e.kernel, callee, e.base)
 	if e.f.Arena != nil {
 		in.base = e.add(e.base, e.dim(*e.f.Arena))
@@ -397,21 +395,15 @@ func (e *fn) call(op *ir.Op) {
 		switch t := p.Type.(type) {
 		case *ir.Tensor:
 			m := e.data(args[i])
-			if !m.contiguous() {
-				fail(op.Span, "%s parameter %s needs memory without gaps: copy the view into a created tensor first", callee.Name, p.Name)
-			}
-			e.agree(op, bind, t.Dims, m.dims)
-			in.mems[p] = &memory{ptr: m.ptr, dom: m.dom, dims: t.Dims, strides: rowMajor(t.Dims), dt: m.dt, root: m.root}
+			m.NeedContiguous(op, callee.Name+" parameter "+p.Name)
+			e.agree(op, bind, t.Dims, m.Dims)
+			in.mems[p] = &memory{ptr: m.ptr, dom: m.dom, Layout: lower.RowMajor(t.Dims), dt: m.dt, root: m.root}
 		case *ir.Scalar:
 			in.vals[p] = e.scalarAs(args[i], t.DType)
 		}
 	}
-	for _, s := range callee.DimSyms() {
-		d, ok := bind[s]
-		if !ok {
-			d = ir.SymDim(s)
-		}
-		in.syms[s] = e.dim(d)
+	for i, s := range callee.DimSyms() {
+		in.syms[s] = e.dim(syms[i])
 	}
 	in.block(callee.Body)
 }
@@ -428,15 +420,13 @@ func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
 
 // blockOf is the position in the enclosing pl.spmd.
 func (e *fn) blockOf(op *ir.Op) {
-	for i := len(e.loops) - 1; i >= 0; i-- {
-		if l := e.loops[i]; l.Enum("kind").Is("spmd") {
-			v := l.Regions[0].Args[0]
-			if op.Kind == ir.BlockNum {
-				v = l.Val("stop")
-			}
-			e.vals[op.Result()] = e.scalarAs(v, ir.INDEX)
-			return
+	if l := lower.SpmdLoop(e.loops); l != nil {
+		v := l.Regions[0].Args[0]
+		if op.Kind == ir.BlockNum {
+			v = l.Val("stop")
 		}
+		e.vals[op.Result()] = e.scalarAs(v, ir.INDEX)
+		return
 	}
 	e.vals[op.Result()] = i64(map[*ir.Kind]int64{ir.BlockIdx: 0, ir.BlockNum: 1}[op.Kind])
 }

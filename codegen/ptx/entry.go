@@ -6,6 +6,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -15,12 +16,11 @@ type kernel struct {
 	builder
 	entry *ll.Block // where allocas go
 
-	ctx     val  // i8 addrspace(1)*
-	tid     val  // i64
-	space   int  // of the arena: shared or global
-	arena   val  // its first byte
-	filled  bool // something lies in it
-	faulted val  // i1*: an element of a spread loop went wrong
+	ctx     val // i8 addrspace(1)*
+	tid     val // i64
+	space   int // of the arena: shared or global
+	arena   val // its first byte
+	faulted val // i1*: an element of a spread loop went wrong
 	pending hazards
 	seen    hazards // all accesses since the enclosing loop began
 }
@@ -43,7 +43,7 @@ func (g *gen) entry(f *ir.Func) {
 	k.faulted = k.b.NewAlloca(types.I1)
 
 	info := Kernel{Name: f.Name, Kind: f.Kind, Func: f, Syms: f.DimSyms(), Threads: Threads}
-	need := g.need(f)
+	need := g.need.Of(f)
 	if n, ok := need.Const(); ok && n <= maxShared {
 		k.space, info.Shared = shared, int(n)
 		k.arena = k.typed(g.arena, types.I8)
@@ -56,9 +56,6 @@ func (g *gen) entry(f *ir.Func) {
 	e.unpack(args)
 	e.block(f.Body)
 	k.b.NewRet(nil)
-	if !k.filled { // all tiles live in registers
-		info.Shared, info.Arena = 0, ir.Dim{}
-	}
 	g.out.Kernels = append(g.out.Kernels, info)
 }
 
@@ -94,7 +91,7 @@ func (e *fn) unpack(args val) {
 	for _, p := range e.f.Params() {
 		switch t := p.Type.(type) {
 		case *ir.Tensor:
-			m := &memory{dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, root: p}
+			m := &memory{Layout: lower.RowMajor(t.Dims), dt: t.DType, root: p}
 			if t.Window {
 				m.dom = e.domain(next())
 				m.ptr = e.offset(m.dom.own, next())
@@ -105,7 +102,7 @@ func (e *fn) unpack(args val) {
 		case *ir.Scalar:
 			e.vals[p] = e.unpackScalar(next(), t.DType)
 		default:
-			fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
+			lower.Fail(e.f.Span, "%s parameter %s: a kernel takes tensors and scalars, not %s", e.f.Name, p.Name, p.Type)
 		}
 	}
 	for _, s := range e.f.DimSyms() {
@@ -124,36 +121,6 @@ func (e *fn) unpackScalar(x val, dt ir.DType) val {
 		return x
 	}
 	return e.b.NewTrunc(x, regType(dt).(*types.IntType))
-}
-
-// need is the scratch of f and what it calls, in f's terms.
-func (g *gen) need(f *ir.Func) ir.Dim {
-	own := ir.Dim{}
-	if f.Arena != nil {
-		own = *f.Arena
-	}
-	most := ir.Dim{}
-	f.Body.Walk(func(op *ir.Op) {
-		if op.Kind != ir.Call {
-			return
-		}
-		callee, args := op.Callee(), op.Vals("args")
-		bind, err := ir.BindDims(callee, args)
-		if err != nil {
-			fail(op.Span, "%v", err)
-		}
-		most = most.Max(g.need(callee).Subst(func(a ir.Atom) (ir.Dim, bool) {
-			if a.Op == ir.AtomVal {
-				for i, p := range callee.Params() {
-					if p == a.Val {
-						return ir.DimOf(args[i]), true
-					}
-				}
-			}
-			return bind.Subst(a)
-		}))
-	})
-	return own.Add(most)
 }
 
 // domain is what a kernel uses of an abi.Domain, read once.

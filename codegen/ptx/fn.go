@@ -5,6 +5,8 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
+	"ptoc/codegen/target"
 	"ptoc/ir"
 )
 
@@ -26,17 +28,16 @@ type fn struct {
 
 func newFn(k *kernel, f *ir.Func, base val) *fn {
 	return &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
-		base: base, inReg: findRegs(f), regs: map[*ir.Value][]val{}}
+		base: base, inReg: target.GPU.Registers(f), regs: map[*ir.Value][]val{}}
 }
 
 // memory is a tensor, window, view or tile.
 type memory struct {
-	ptr     val     // first element, as bytes
-	dom     *domain // windows
-	strides []ir.Dim
-	dims    []ir.Dim
-	dt      ir.DType
-	root    any // what barriers keep apart: a parameter, or the arena
+	lower.Layout
+	ptr  val     // first element, as bytes
+	dom  *domain // windows
+	dt   ir.DType
+	root any // what barriers keep apart: a parameter, or the arena
 }
 
 // memType is an element in memory, regType a scalar. FP16 and BF16 scalars are FP32 variables that hold a
@@ -67,29 +68,6 @@ func regType(dt ir.DType) types.Type {
 	return types.Float
 }
 
-// rowMajor are the strides of contiguous memory.
-func rowMajor(dims []ir.Dim) []ir.Dim {
-	out := make([]ir.Dim, len(dims))
-	s := ir.ConstDim(1)
-	for i := len(dims) - 1; i >= 0; i-- {
-		out[i] = s
-		s = s.Mul(dims[i])
-	}
-	return out
-}
-
-// contiguous reports whether the elements stand one after the other, by what is known of the strides.
-func (m *memory) contiguous() bool {
-	s := ir.ConstDim(1)
-	for i := len(m.dims) - 1; i >= 0; i-- {
-		if !m.dims[i].Is(1) && !m.strides[i].Equal(s) {
-			return false
-		}
-		s = s.Mul(m.dims[i])
-	}
-	return true
-}
-
 // data is a tile or tensor as memory.
 func (e *fn) data(v *ir.Value) *memory {
 	if m, ok := e.mems[v]; ok {
@@ -97,9 +75,9 @@ func (e *fn) data(v *ir.Value) *memory {
 	}
 	t, ok := v.Type.(*ir.Tile)
 	if !ok {
-		fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
+		lower.Fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
 	}
-	m := &memory{dims: t.Dims, strides: rowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot}
+	m := &memory{Layout: lower.RowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot}
 	e.mems[v] = m
 	return m
 }
@@ -112,15 +90,19 @@ func (e *fn) place(v *ir.Value) val {
 		if v.Def != nil && v.Def.Kind == ir.Reshape {
 			return e.data(v.Def.Val("x")).ptr
 		}
-		fail(e.f.Span, "%s: %s has no place in the arena: PlanMemory has not run", e.f.Name, v.Name)
+		lower.Fail(e.f.Span, "%s: %s has no place in the arena: PlanMemory has not run", e.f.Name, v.Name)
 	}
-	e.kernel.filled = true
 	return e.offset(e.arena, e.add(e.base, e.dim(*v.Arena)))
 }
 
-// declareTile is the tile that op makes, with run-time extents checked against what was asked for.
+// declareTile is the tile that op makes.
 func (e *fn) declareTile(v *ir.Value) *memory {
-	m := e.data(v)
+	e.checkExtents(v)
+	return e.data(v)
+}
+
+// checkExtents makes sure that run-time extents lie between 0 and what was asked for.
+func (e *fn) checkExtents(v *ir.Value) {
 	t := v.Type.(*ir.Tile)
 	caps := t.Storage()
 	for i, d := range t.Dims {
@@ -130,7 +112,6 @@ func (e *fn) declareTile(v *ir.Value) *memory {
 		x, c := e.dim(d), e.dim(caps[i])
 		e.check(v.Def, e.b.NewOr(e.icmp(enum.IPredSLT, x, i64(0)), e.icmp(enum.IPredSGT, x, c)), abi.BadValue, x, i64(0), c)
 	}
-	return m
 }
 
 // site is op's number in the table of sites.
@@ -138,7 +119,7 @@ func (e *fn) site(op *ir.Op) int {
 	if s, ok := e.sites[op]; ok {
 		return s
 	}
-	e.sites[op] = e.g.site(e.f, op)
+	e.sites[op] = e.g.out.Sites.Add(e.f, op)
 	return e.sites[op]
 }
 
@@ -195,7 +176,7 @@ func (e *fn) atom(a ir.Atom) val {
 		if x, ok := e.syms[a.Sym]; ok {
 			return x
 		}
-		fail(e.f.Span, "%s: the symbol %s has no value here", e.f.Name, a.Sym)
+		lower.Fail(e.f.Span, "%s: the symbol %s has no value here", e.f.Name, a.Sym)
 	case ir.AtomVal:
 		return e.scalarAs(a.Val, ir.INDEX)
 	}

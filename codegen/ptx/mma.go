@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -24,17 +25,13 @@ type product struct {
 
 // onTensorCores reports whether the product can be one of mma.sync's: FP16 or BF16 in shared memory, in
 // whole blocks.
-func (e *fn) onTensorCores(op *ir.Op, a, b, out *memory) *product {
-	r := len(a.dims)
-	p := &product{a: a, b: b, aTrans: op.Bool("a_trans"), bTrans: op.Bool("b_trans")}
-	inner := a.dims[r-1]
-	if p.aTrans {
-		inner = a.dims[r-2]
-	}
+func (e *fn) onTensorCores(op *ir.Op, a, b *memory) *product {
+	shape := lower.ProductOf(op)
+	p := &product{a: a, b: b, aTrans: op.Bool("a_trans"), bTrans: op.Bool("b_trans"), batch: e.dim(shape.Batch)}
 	var ok1, ok2, ok3 bool
-	p.rows, ok1 = out.dims[len(out.dims)-2].Const()
-	p.cols, ok2 = out.dims[len(out.dims)-1].Const()
-	p.deep, ok3 = inner.Const()
+	p.rows, ok1 = shape.Rows.Const()
+	p.cols, ok2 = shape.Cols.Const()
+	p.deep, ok3 = shape.Inner.Const()
 	whole := ok1 && ok2 && ok3 && p.rows%16 == 0 && p.cols%8 == 0 && p.deep%16 == 0 && p.rows > 0 && p.cols > 0 && p.deep > 0
 	if !whole || a.dt != b.dt || a.dt != ir.FP16 && a.dt != ir.BF16 || e.space != shared {
 		return nil

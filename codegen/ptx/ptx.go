@@ -12,13 +12,13 @@
 package ptx
 
 import (
-	"fmt"
 	"sort"
 
 	ll "github.com/llir/llvm/ir"
 
+	"ptoc/codegen/lower"
+	"ptoc/codegen/target"
 	"ptoc/ir"
-	"ptoc/lang/source"
 )
 
 // Options say what code is made for.
@@ -27,17 +27,10 @@ type Options struct {
 }
 
 // Threads is the number of threads of a block.
-const Threads = 128
+const Threads = target.Threads
 
 // maxShared is how much shared memory a block takes for tiles; with more, they live in global memory.
 const maxShared = 96 << 10
-
-// Site is an op that may fail when it runs. The number that a fault carries indexes Output.Sites.
-type Site struct {
-	Span source.Span
-	Op   string
-	Func string
-}
 
 // Kernel is one entry.
 type Kernel struct {
@@ -54,25 +47,7 @@ type Kernel struct {
 type Output struct {
 	LLVM    string
 	Kernels []Kernel
-	Sites   []Site
-}
-
-// Error is something that this backend cannot compile.
-type Error struct {
-	Span source.Span
-	Msg  string
-}
-
-func (e *Error) Error() string {
-	if e.Span.IsValid() {
-		return fmt.Sprintf("%s: %s", e.Span, e.Msg)
-	}
-	return e.Msg
-}
-
-// fail stops the generation.
-func fail(at source.Span, format string, args ...any) {
-	panic(&Error{Span: at, Msg: fmt.Sprintf(format, args...)})
+	Sites   lower.Sites
 }
 
 // gen is the state of one module.
@@ -85,37 +60,24 @@ type gen struct {
 	arena   *ll.Global          // dynamic shared memory
 	scratch *ll.Global          // of block-wide exchanges
 	annot   []annotation
+	need    lower.Scratch
 }
 
 // Generate builds the LLVM IR of m, after all passes.
 func Generate(m *ir.Module, opt Options) (out *Output, err error) {
-	defer func() {
-		switch e := recover().(type) {
-		case nil:
-		case *Error:
-			out, err = nil, e
-		default:
-			panic(e)
-		}
-	}()
+	defer lower.Catch(&err)
 	g := &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}}
 	g.mod.TargetTriple = "nvptx64-nvidia-cuda"
 	g.mod.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 	g.globals()
 	for _, f := range m.Funcs {
-		if f.Kind == ir.Chip || f.Kind == ir.InCore {
+		if lower.Compiles(f) {
 			g.entry(f)
 		}
 	}
 	sort.SliceStable(g.out.Kernels, func(i, j int) bool { return g.out.Kernels[i].Name < g.out.Kernels[j].Name })
 	g.out.LLVM = g.mod.String() + "\n" + g.helpers() + g.annotations()
 	return &g.out, nil
-}
-
-// site numbers an op that may fail.
-func (g *gen) site(f *ir.Func, op *ir.Op) int {
-	g.out.Sites = append(g.out.Sites, Site{Span: op.Span, Op: op.Kind.Name, Func: f.Name})
-	return len(g.out.Sites) - 1
 }
 
 // ArenaBytes is how much scratch in global memory a call with these argument slots needs.

@@ -6,6 +6,7 @@ import (
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/types"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -18,9 +19,9 @@ type reduction struct {
 
 func (e *fn) reduce(op *ir.Op) {
 	x := e.data(op.Val("x"))
-	k := op.Axis("axis", len(x.dims))
-	outer, inner := ir.Product(x.dims[:k]), ir.Product(x.dims[k+1:])
-	r := &reduction{kind: op.Kind, x: x, out: e.declareTile(op.Result()), outer: e.dim(outer), n: e.dim(x.dims[k]), inner: e.dim(inner)}
+	k := op.Axis("axis", len(x.Dims))
+	outer, inner := ir.Product(x.Dims[:k]), ir.Product(x.Dims[k+1:])
+	r := &reduction{kind: op.Kind, x: x, out: e.declareTile(op.Result()), outer: e.dim(outer), n: e.dim(x.Dims[k]), inner: e.dim(inner)}
 	e.touch([]*memory{r.x}, []*memory{r.out})
 	rows, few := outer.Const()
 	switch {
@@ -159,23 +160,14 @@ func (e *fn) matmul(op *ir.Op) {
 		read = append(read, acc)
 	}
 	e.touch(read, []*memory{out})
-	r := len(a.dims)
-	if p := e.onTensorCores(op, a, b, out); p != nil {
-		p.batch = e.dim(ir.Product(a.dims[:r-2]))
+	if p := e.onTensorCores(op, a, b); p != nil {
 		p.put = func(i, sum val) { e.put(out, i, e.addStart(sum, acc, i, true, out.dt)) }
 		e.mma(p)
 		return
 	}
-	rows, cols := e.dim(out.dims[len(out.dims)-2]), e.dim(out.dims[len(out.dims)-1])
-	batch, inner := e.dim(ir.Product(a.dims[:r-2])), e.dim(a.dims[r-1])
-	// Row and column strides: a transposed operand is read across.
-	as, bs := [2]val{e.dim(a.dims[r-1]), i64(1)}, [2]val{e.dim(b.dims[len(b.dims)-1]), i64(1)}
-	if op.Bool("a_trans") {
-		as[0], as[1], inner = as[1], as[0], e.dim(a.dims[r-2])
-	}
-	if op.Bool("b_trans") {
-		bs[0], bs[1] = bs[1], bs[0]
-	}
+	p := lower.ProductOf(op)
+	rows, cols, batch, inner := e.dim(p.Rows), e.dim(p.Cols), e.dim(p.Batch), e.dim(p.Inner)
+	as, bs := e.dims(p.A[:]), e.dims(p.B[:])
 	size := e.mul(rows, cols)
 	e.loop("product", e.tid, e.mul(batch, size), i64(Threads), func(i val) {
 		z, rest := e.b.NewUDiv(i, size), e.b.NewURem(i, size)

@@ -3,183 +3,225 @@ package ptx
 import (
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
 
+	"ptoc/codegen/target"
 	"ptoc/ir"
 )
 
-// Tiles that live in registers: small static rows that only fused loops touch, such as the accumulator of a
-// loop over peers. Thread t owns the elements t, t + Threads, t + 2 Threads, ...: what one fused loop leaves
-// in a thread's registers the next one finds there, without a barrier.
-
-// maxRegTile bounds such a tile: eight registers of each thread.
-const maxRegTile = 8 * Threads
-
-// findRegs decides which tiles of f live in registers.
-func findRegs(f *ir.Func) map[*ir.Value]bool {
-	regs := map[*ir.Value]bool{}
-	yields := map[*ir.Op]bool{} // of counting and fused loops
-	f.Body.Walk(func(op *ir.Op) {
-		if op.Kind != ir.Fused && op.Kind != ir.For {
-			return
-		}
-		if t := op.Regions[0].Terminator(); t != nil {
-			yields[t] = true
-		}
-		for _, v := range append(append([]*ir.Value(nil), op.Results...), op.Regions[0].Args...) {
-			if _, tile := v.Type.(*ir.Tile); tile && rowSize(ir.ShapeOf(v.Type)) > 0 {
-				regs[v] = true
-			}
-		}
-	})
-	for n := -1; n != len(regs); {
-		n = len(regs)
-		f.Body.Walk(func(op *ir.Op) { dropRegs(op, regs, yields) })
-	}
-	return regs
-}
-
-// rowSize is the last extent of a shape whose others are 1; 0 if registers cannot hold it.
-func rowSize(dims []ir.Dim) int64 {
-	for i, d := range dims {
-		n, ok := d.Const()
-		if !ok || i < len(dims)-1 && n != 1 {
-			return 0
-		}
-		if i == len(dims)-1 && n <= maxRegTile {
-			return n
-		}
-	}
-	return 0
-}
-
-// dropRegs removes tiles that op uses or makes in a way that registers do not serve.
-func dropRegs(op *ir.Op, regs map[*ir.Value]bool, yields map[*ir.Op]bool) {
-	drop := func(vs ...*ir.Value) {
-		for _, v := range vs {
-			delete(regs, v)
-		}
-	}
-	switch {
-	case op.Kind == ir.Fused:
-		if !rowLoop(op) {
-			drop(append(append([]*ir.Value(nil), op.Results...), op.Vals("ins")...)...)
-		}
-		for _, v := range op.Vals("ins") { // one element that all threads read
-			if rowSize(ir.ShapeOf(v.Type)) != rowSize(ir.DimsOf(op.Vals("shape"))) {
-				drop(v)
-			}
-		}
-	case op.Kind == ir.For:
-		body := op.Regions[0]
-		t := body.Terminator()
-		for i, r := range op.Results { // all of them or none
-			same := []*ir.Value{r, body.Args[i+1], op.Vals("init_values")[i], t.Vals("values")[i]}
-			for _, v := range same {
-				if !regs[v] {
-					drop(same...)
-				}
-			}
-		}
-	case !yields[op]:
-		drop(op.Operands()...)
-	}
-}
-
-// rowLoop reports whether a fused loop runs over one row, whose operands are rows or single elements.
-func rowLoop(op *ir.Op) bool {
-	n := rowSize(ir.DimsOf(op.Vals("shape")))
-	if n == 0 {
-		return false
-	}
-	for _, v := range append(append([]*ir.Value(nil), op.Vals("ins")...), append(op.Vals("outs"), op.Results...)...) {
-		if m := rowSize(ir.ShapeOf(v.Type)); m != n && m != 1 {
-			return false
-		}
-	}
-	return true
-}
+// Tiles that live in registers: package target says which, and which elements are whose. What one fused loop
+// leaves in a thread's registers the next one finds there, without a barrier.
 
 // inRegs reports whether a fused loop touches registers.
-func (e *fn) inRegs(op *ir.Op) bool {
+func (e *fn) inRegs(op *ir.Op) bool { return e.rowTile(op) != nil }
+
+// rowTile is a tile of a fused loop that lives in registers, or nil; all of them have one shape.
+func (e *fn) rowTile(op *ir.Op) *ir.Tile {
 	for _, v := range append(append([]*ir.Value(nil), op.Results...), op.Vals("ins")...) {
 		if e.inReg[v] {
-			return true
+			return v.Type.(*ir.Tile)
 		}
 	}
-	return false
+	return nil
 }
 
-// pieces is how many registers of a thread hold a tile.
-func pieces(v *ir.Value) int64 {
-	return (rowSize(ir.ShapeOf(v.Type)) + Threads - 1) / Threads
+// rowLoop is a fused loop over a row, unrolled: each thread has some of the elements.
+type rowLoop struct {
+	op   *ir.Op
+	n    *nest
+	size ir.Dim
+	regs [][]val // what is made, by result
 }
 
-// fusedRegs emits a fused loop over a row, unrolled.
+// fusedRegs emits a fused loop over a row.
 func (e *fn) fusedRegs(op *ir.Op, n *nest) {
-	size := rowSize(n.shape)
-	var read, written []*memory
-	for _, m := range n.ins {
-		if m.ptr != nil {
-			read = append(read, m)
+	size, _ := target.Row(n.shape)
+	l := &rowLoop{op: op, n: n, size: size, regs: make([][]val, len(op.Results))}
+	for _, v := range op.Results {
+		e.checkExtents(v)
+	}
+	e.touch(placed(n.ins), placed(n.outs))
+	registers := target.PerThread(e.rowTile(op))
+	if lanes := target.Neighbours(size); lanes > 1 {
+		e.wideRow(l, registers/lanes, lanes)
+	} else {
+		for j := range registers {
+			e.piece(l, e.add(e.tid, i64(j*Threads)), j)
 		}
 	}
-	for _, m := range n.outs {
-		if m.ptr != nil {
-			written = append(written, m)
+	for k, v := range op.Results {
+		if e.inReg[v] {
+			e.regs[v] = l.regs[k]
 		}
-	}
-	e.touch(read, written)
-	for j := int64(0); j*Threads < size; j++ {
-		i := e.add(e.tid, i64(j*Threads))
-		if (j+1)*Threads <= size {
-			e.piece(op, n, i, j)
-			continue
-		}
-		e.guarded(op, n, i, j, size)
 	}
 	e.endSpread(n)
 }
 
-// guarded emits the last piece, which not every thread has.
-func (e *fn) guarded(op *ir.Op, n *nest, i val, j, size int64) {
+// placed are the operands that lie in memory.
+func placed(ms []*memory) []*memory {
+	var out []*memory
+	for _, m := range ms {
+		if m.ptr != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// piece emits element i, a thread's register j. Only where the row is long enough do all threads have one.
+func (e *fn) piece(l *rowLoop, i val, j int64) {
+	if n, ok := l.size.Const(); ok && (j+1)*Threads <= n {
+		l.keep(e.element1(l, i, j))
+		return
+	}
 	from, in, out := e.b, e.label("piece"), e.label("piece_end")
-	from.NewCondBr(e.icmp(enum.IPredSLT, i, i64(size)), in, out)
+	from.NewCondBr(e.icmp(enum.IPredSLT, i, e.dim(l.size)), in, out)
 	e.at(in)
-	e.piece(op, n, i, j)
+	made := e.element1(l, i, j)
 	end := e.b
 	end.NewBr(out)
 	e.at(out)
-	for _, v := range op.Results {
-		if e.inReg[v] {
-			x := e.regs[v][j]
-			e.regs[v][j] = out.NewPhi(incoming(x, end), incoming(constant.NewUndef(x.Type()), from))
+	for k, x := range made {
+		if x != nil {
+			made[k] = out.NewPhi(incoming(x, end), incoming(constant.NewUndef(x.Type()), from))
+		}
+	}
+	l.keep(made)
+}
+
+// keep appends the next register of each result.
+func (l *rowLoop) keep(made []val) {
+	for k, x := range made {
+		if x != nil {
+			l.regs[k] = append(l.regs[k], x)
 		}
 	}
 }
 
-// piece emits the element of one thread's register j.
-func (e *fn) piece(op *ir.Op, n *nest, i val, j int64) {
-	place := func(m *memory) val {
-		if m.dims[len(m.dims)-1].Is(1) && !n.shape[len(n.shape)-1].Is(1) {
-			return m.ptr
-		}
-		return e.offset(m.ptr, e.mul(i, e.mul(e.dim(m.strides[len(m.strides)-1]), i64(int64(m.dt.Size())))))
-	}
-	ins := make([]val, len(n.ins))
-	for k, v := range op.Vals("ins") {
-		if e.inReg[v] {
-			ins[k] = e.regs[v][j]
+// element1 emits one element and returns what stays in registers, by result.
+func (e *fn) element1(l *rowLoop, i val, j int64) []val {
+	ins := make([]val, len(l.n.ins))
+	for k, m := range l.n.ins {
+		if m.ptr == nil {
+			ins[k] = e.regs[l.op.Vals("ins")[k]][j]
 		} else {
-			ins[k] = e.loadElem(place(n.ins[k]), n.ins[k].dt)
+			ins[k] = e.loadElem(e.rowPlace(l, m, i), m.dt)
 		}
 	}
-	outs := len(op.Vals("outs"))
-	for k, x := range n.body(ins, nil) {
-		if k >= outs && e.inReg[op.Results[k-outs]] {
-			v := op.Results[k-outs]
-			e.regs[v] = append(e.regs[v], x)
+	return e.keepOrStore(l, l.n.body(ins, nil), func(m *memory, x val) { e.storeElem(x, e.rowPlace(l, m, i), m.dt) })
+}
+
+// keepOrStore stores results that have memory; the others it returns.
+func (e *fn) keepOrStore(l *rowLoop, xs []val, store func(m *memory, x val)) []val {
+	made := make([]val, len(l.op.Results))
+	for k, x := range xs {
+		if m := l.n.outs[k]; m.ptr != nil {
+			store(m, x)
 		} else {
-			e.storeElem(x, place(n.outs[k]), n.outs[k].dt)
+			made[k-len(xs)+len(made)] = x
+		}
+	}
+	return made
+}
+
+// rowPlace is the address of element i; a single element is everybody's.
+func (e *fn) rowPlace(l *rowLoop, m *memory, i val) val {
+	if l.single(m) {
+		return m.ptr
+	}
+	return e.offset(m.ptr, e.mul(i, e.mul(e.dim(m.Strides[len(m.Strides)-1]), i64(int64(m.dt.Size())))))
+}
+
+func (l *rowLoop) single(m *memory) bool { return m.Dims[len(m.Dims)-1].Is(1) && !l.size.Is(1) }
+
+// wide reports whether m's part of the row can be read and written some elements at a time.
+func (l *rowLoop) wide(m *memory) bool {
+	return m.ptr != nil && !l.single(m) && m.Strides[len(m.Strides)-1].Is(1)
+}
+
+// wideRow emits a loop of which each thread has some runs of neighbouring elements: with one access a run
+// where all operands are aligned, which only the running kernel knows, else with one an element.
+func (e *fn) wideRow(l *rowLoop, runs, lanes int64) {
+	odd := i64(0)
+	for _, m := range l.n.operands() {
+		if l.wide(m) {
+			odd = e.b.NewOr(odd, e.b.NewAnd(e.b.NewPtrToInt(m.ptr, types.I64), i64(lanes*int64(m.dt.Size())-1)))
+		}
+	}
+	emit := func(aligned bool) *rowLoop {
+		one := *l
+		one.regs = make([][]val, len(l.regs))
+		for r := range runs {
+			e.run(&one, r, lanes, aligned)
+		}
+		return &one
+	}
+	if _, known := intOf(odd); known {
+		l.regs = emit(true).regs
+		return
+	}
+	fast, slow, out := e.label("aligned"), e.label("odd"), e.label("row_end")
+	e.b.NewCondBr(e.isZero(odd), fast, slow)
+	e.at(fast)
+	a := emit(true)
+	fastEnd := e.b
+	e.at(slow)
+	b := emit(false)
+	slowEnd := e.b
+	fastEnd.NewBr(out)
+	slowEnd.NewBr(out)
+	e.at(out)
+	for k := range l.regs {
+		for j, x := range a.regs[k] {
+			l.regs[k] = append(l.regs[k], out.NewPhi(incoming(x, fastEnd), incoming(b.regs[k][j], slowEnd)))
+		}
+	}
+}
+
+// run emits a thread's r-th run of neighbouring elements.
+func (e *fn) run(l *rowLoop, r, lanes int64, aligned bool) {
+	first := e.add(e.mul(e.tid, i64(lanes)), i64(r*lanes*Threads))
+	align := func(m *memory) int64 {
+		if aligned {
+			return lanes * int64(m.dt.Size())
+		}
+		return int64(m.dt.Size())
+	}
+	vector := func(m *memory) types.Type { return types.NewVector(uint64(lanes), memType(m.dt)) }
+	loaded := map[*memory]val{}
+	for _, m := range l.n.ins {
+		if l.wide(m) {
+			loaded[m] = e.load(vector(m), e.rowPlace(l, m, first), align(m))
+		}
+	}
+	stored := map[*memory]val{}
+	for lane := range lanes {
+		i := e.add(first, i64(lane))
+		ins := make([]val, len(l.n.ins))
+		for k, m := range l.n.ins {
+			switch {
+			case m.ptr == nil:
+				ins[k] = e.regs[l.op.Vals("ins")[k]][r*lanes+lane]
+			case loaded[m] != nil:
+				ins[k] = e.fromMemory(e.b.NewExtractElement(loaded[m], i32(lane)), m.dt)
+			default:
+				ins[k] = e.loadElem(e.rowPlace(l, m, i), m.dt)
+			}
+		}
+		l.keep(e.keepOrStore(l, l.n.body(ins, nil), func(m *memory, x val) {
+			if !l.wide(m) {
+				e.storeElem(x, e.rowPlace(l, m, i), m.dt)
+				return
+			}
+			if stored[m] == nil {
+				stored[m] = constant.NewUndef(vector(m))
+			}
+			stored[m] = e.b.NewInsertElement(stored[m], e.toMemory(x, m.dt), i32(lane))
+		}))
+	}
+	for _, m := range l.n.outs {
+		if x := stored[m]; x != nil {
+			e.store(x, e.rowPlace(l, m, first), align(m))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -21,7 +22,7 @@ func (e *fn) scalarAs(v *ir.Value, dt ir.DType) val {
 	}
 	x, ok := e.vals[v]
 	if !ok {
-		fail(e.f.Span, "%s: %s has no value here", e.f.Name, v.Name)
+		lower.Fail(e.f.Span, "%s: %s has no value here", e.f.Name, v.Name)
 	}
 	return e.convert(x, ir.DTypeOf(v.Type), dt)
 }
@@ -123,7 +124,7 @@ func (e *fn) round(x val, dt ir.DType) val {
 // scalarOp emits an elementwise op on scalars.
 func (e *fn) scalarOp(op *ir.Op) {
 	if op.Kind.Scalar == "" || op.Result() == nil {
-		fail(op.Span, "%s is not available in GPU kernels", op.Kind.Name)
+		lower.Fail(op.Span, "%s is not available in GPU kernels", op.Kind.Name)
 	}
 	e.vals[op.Result()] = e.compute(op)
 }
@@ -207,7 +208,7 @@ func (e *fn) unary(op *ir.Op, x val, dt ir.DType) val {
 		f, ok = approximations[op.Kind]
 	}
 	if !ok {
-		fail(op.Span, "%s: not in this backend", op.Kind.Name)
+		lower.Fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	}
 	return e.round(f(e, x), dt)
 }
@@ -245,7 +246,7 @@ func (e *fn) binary(op *ir.Op, x, y val, dt ir.DType) val {
 		case ir.Mul:
 			return e.mul(x, y)
 		}
-		fail(op.Span, "%s: not in this backend", op.Kind.Name)
+		lower.Fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	}
 	switch op.Kind {
 	case ir.Add:
@@ -257,7 +258,7 @@ func (e *fn) binary(op *ir.Op, x, y val, dt ir.DType) val {
 	case ir.Div:
 		return e.round(e.divide(x, y), dt)
 	}
-	fail(op.Span, "%s: not in this backend", op.Kind.Name)
+	lower.Fail(op.Span, "%s: not in this backend", op.Kind.Name)
 	return nil
 }
 

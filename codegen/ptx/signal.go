@@ -12,7 +12,7 @@ import (
 func (e *fn) cell(op *ir.Op, m *memory) val {
 	idx := e.ints(op.Vals("offsets"))
 	for i, o := range idx {
-		d := e.dim(m.dims[i])
+		d := e.dim(m.Dims[i])
 		if inside(o, i64(1), d) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -22,52 +23,14 @@ type nest struct {
 	body   func(ins []val, col val) []val
 }
 
-// axes is the iteration space after merging: extents and one stride per operand.
-type axes struct {
-	extents []ir.Dim
-	strides [][]ir.Dim // [axis][operand]
-}
-
 func (n *nest) operands() []*memory { return append(append([]*memory(nil), n.ins...), n.outs...) }
 
-func (n *nest) axes() axes {
-	ops := n.operands()
-	var a axes
-	for i, d := range n.shape {
-		if d.Is(1) && !(n.index && i == len(n.shape)-1) {
-			continue
-		}
-		row := make([]ir.Dim, len(ops))
-		for k, m := range ops {
-			j := i - (len(n.shape) - len(m.dims))
-			if j >= 0 && !(m.dims[j].Is(1) && !d.Is(1)) {
-				row[k] = m.strides[j]
-			}
-		}
-		last := len(a.extents) - 1
-		if last >= 0 && !n.index && mergeable(a.strides[last], row, d) {
-			a.extents[last] = a.extents[last].Mul(d)
-			a.strides[last] = row
-			continue
-		}
-		a.extents = append(a.extents, d)
-		a.strides = append(a.strides, row)
+func (n *nest) axes() lower.Axes {
+	var ls []lower.Layout
+	for _, m := range n.operands() {
+		ls = append(ls, m.Layout)
 	}
-	if len(a.extents) == 0 {
-		a.extents = []ir.Dim{ir.ConstDim(1)}
-		a.strides = [][]ir.Dim{make([]ir.Dim, len(ops))}
-	}
-	return a
-}
-
-// mergeable: stepping the outer axis once is the same as stepping the inner one to its end.
-func mergeable(outer, inner []ir.Dim, extent ir.Dim) bool {
-	for k := range outer {
-		if !outer[k].Equal(inner[k].Mul(extent)) {
-			return false
-		}
-	}
-	return true
+	return lower.Nest(n.shape, ls, n.index)
 }
 
 // spread emits a nest. All elements that a thread reads are read before it writes, and operands either do
@@ -79,7 +42,7 @@ func (e *fn) spread(n *nest) {
 		read = n.operands()
 	}
 	e.touch(read, n.outs)
-	total := e.dim(ir.Product(a.extents))
+	total := e.dim(ir.Product(a.Extents))
 	start := i64(0)
 	if lanes := n.lanes(a); lanes > 1 {
 		vectors := e.vectors(n, a, total, lanes)
@@ -117,12 +80,12 @@ func mayFault(op *ir.Op) bool {
 }
 
 // one emits the element of linear index i.
-func (e *fn) one(n *nest, a axes, i val) {
+func (e *fn) one(n *nest, a lower.Axes, i val) {
 	coords := e.coordinates(a, i)
 	addr := func(k int, m *memory) val {
 		off := i64(0)
 		for x, c := range coords {
-			off = e.add(off, e.mul(c, e.dim(a.strides[x][k])))
+			off = e.add(off, e.mul(c, e.dim(a.Strides[x][k])))
 		}
 		return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
 	}
@@ -142,10 +105,10 @@ func (e *fn) one(n *nest, a axes, i val) {
 }
 
 // coordinates splits a linear index.
-func (e *fn) coordinates(a axes, i val) []val {
-	out := make([]val, len(a.extents))
+func (e *fn) coordinates(a lower.Axes, i val) []val {
+	out := make([]val, len(a.Extents))
 	for x := len(out) - 1; x > 0; x-- {
-		d := e.dim(a.extents[x])
+		d := e.dim(a.Extents[x])
 		out[x] = e.b.NewURem(i, d)
 		i = e.b.NewUDiv(i, d)
 	}
@@ -155,19 +118,19 @@ func (e *fn) coordinates(a axes, i val) []val {
 
 // lanes is how many neighbouring elements a thread takes at once: 16 bytes of the widest operand. 1 where
 // the elements do not run on.
-func (n *nest) lanes(a axes) int64 {
-	if len(a.extents) != 1 || n.atomic || n.index || n.op == nil {
+func (n *nest) lanes(a lower.Axes) int64 {
+	if len(a.Extents) != 1 || n.atomic || n.index || n.op == nil {
 		return 1
 	}
 	widest := 1
 	for k, m := range n.operands() {
-		if s := a.strides[0][k]; s.Is(1) {
+		if s := a.Strides[0][k]; s.Is(1) {
 			widest = max(widest, m.dt.Size())
 		} else if !s.Is(0) || k >= len(n.ins) {
 			return 1
 		}
 	}
-	if c, ok := a.extents[0].Const(); ok && c < 16/int64(widest) {
+	if c, ok := a.Extents[0].Const(); ok && c < 16/int64(widest) {
 		return 1
 	}
 	return 16 / int64(widest)
@@ -175,10 +138,10 @@ func (n *nest) lanes(a axes) int64 {
 
 // vectors emits the loop over whole vectors and returns how many there are: none if an operand is not
 // aligned, which only the running kernel knows.
-func (e *fn) vectors(n *nest, a axes, total val, lanes int64) val {
+func (e *fn) vectors(n *nest, a lower.Axes, total val, lanes int64) val {
 	odd := i64(0)
 	for k, m := range n.operands() {
-		if a.strides[0][k].Is(1) {
+		if a.Strides[0][k].Is(1) {
 			low := e.b.NewAnd(e.b.NewPtrToInt(m.ptr, types.I64), i64(lanes*int64(m.dt.Size())-1))
 			odd = e.b.NewOr(odd, low)
 		}
@@ -189,7 +152,7 @@ func (e *fn) vectors(n *nest, a axes, total val, lanes int64) val {
 		place := func(m *memory) val { return e.offset(m.ptr, e.mul(first, i64(int64(m.dt.Size())))) }
 		wide := make([]val, len(n.ins))
 		for k, m := range n.ins {
-			if a.strides[0][k].Is(1) {
+			if a.Strides[0][k].Is(1) {
 				wide[k] = e.load(types.NewVector(uint64(lanes), memType(m.dt)), place(m), lanes*int64(m.dt.Size()))
 			} else {
 				wide[k] = e.loadElem(m.ptr, m.dt)
@@ -203,7 +166,7 @@ func (e *fn) vectors(n *nest, a axes, total val, lanes int64) val {
 			ins := make([]val, len(n.ins))
 			for k, m := range n.ins {
 				ins[k] = wide[k]
-				if a.strides[0][k].Is(1) {
+				if a.Strides[0][k].Is(1) {
 					ins[k] = e.fromMemory(e.b.NewExtractElement(wide[k], i32(l)), m.dt)
 				}
 			}
@@ -266,7 +229,7 @@ func (e *fn) fused(op *ir.Op) {
 // operand is a tile or tensor as memory; one in registers has none.
 func (e *fn) operand(v *ir.Value) *memory {
 	if e.inReg[v] {
-		return &memory{dims: ir.ShapeOf(v.Type), dt: ir.DTypeOf(v.Type)}
+		return &memory{Layout: lower.Layout{Dims: ir.ShapeOf(v.Type)}, dt: ir.DTypeOf(v.Type)}
 	}
 	return e.data(v)
 }

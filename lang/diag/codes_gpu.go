@@ -5,7 +5,6 @@ const (
 	NoGPU        Code = 740
 	RanksDontFit Code = 741
 	GPUStopped   Code = 742
-	NotInPTX     Code = 743
 	NoLLVM       Code = 744
 )
 
@@ -16,8 +15,6 @@ var gpuRows = []Row{
 		"All ranks of a GPU must be resident at the same time: one that is not there would be waited for, for ever. The message says how many blocks the GPU holds of the kernel. Run fewer ranks, or make the kernel's tiles smaller.", ""},
 	{GPUStopped, "the GPU stopped",
 		"The driver reports an error while kernels run, after which nothing works on the GPU in this process.", ""},
-	{NotInPTX, "not possible in a GPU kernel",
-		"The PTX backend cannot compile this op as it stands. The message says why.", ""},
 	{NoLLVM, "no LLVM to compile GPU kernels",
 		"PTX is made by LLVM's libLLVM or llc, of a version from 14 to 19. A bundle that was compiled elsewhere needs neither.", ""},
 }

@@ -5,7 +5,7 @@ const (
 	InlineMismatch Code = 391
 	ConstantMisfit Code = 394
 	ScratchSize    Code = 395
-	NotInCxx       Code = 396
+	NotInKernel    Code = 396
 	InlineGrowth   Code = 397
 )
 
@@ -18,6 +18,6 @@ var passRows = []Row{
 		"The memory of a tensor that a kernel creates is set aside before the kernel starts, so its size may depend on dims and scalar parameters, but not on what the kernel computes. Create it as large as it can get and use a slice of it.", ""},
 	{InlineGrowth, "inline functions write out too much",
 		"Every call of an inline function is a copy of its body. Functions that call each other several times multiply.", ""},
-	{NotInCxx, "not possible in a compiled kernel",
-		"The C++ backend cannot compile this op as it stands, for example because it reshapes a view with gaps. The message says what to write instead.", ""},
+	{NotInKernel, "not possible in a compiled kernel",
+		"The backend cannot compile this op as it stands, for example because it reshapes a view with gaps. The message says what to write instead.", ""},
 }

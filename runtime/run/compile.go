@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptoc/codegen/cpp"
+	"ptoc/codegen/lower"
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/check"
@@ -128,7 +129,7 @@ func (u *unit) lower(ranks int) error {
 	}
 	start := time.Now()
 	u.lowered = ir.CloneModule(u.checked)
-	l := passes.Run(u.lowered, passes.Options{Ranks: ranks, Choices: &u.choices, Until: u.o.Until,
+	l := passes.Run(u.lowered, passes.Options{Target: u.o.Target, Ranks: ranks, Choices: &u.choices, Until: u.o.Until,
 		Watch: verify.WatchSync(u.entry, verify.StepsInCompile), Context: u.o.ctx})
 	u.frontTime += time.Since(start)
 	if err := u.o.interrupted(); err != nil {
@@ -189,11 +190,16 @@ func (u *unit) compileKernels(ctx context.Context, tc *toolchain.Toolchain) erro
 func (u *unit) generate() (*cpp.Output, error) {
 	var err error
 	u.code, err = cpp.Generate(u.lowered)
-	var refused *cpp.Error
-	if errors.As(err, &refused) {
-		return nil, diag.New(diag.NotInCxx, refused.Span, "%s", refused.Msg)
+	return u.code, refused(err)
+}
+
+// refused gives its code to what a code generator cannot compile.
+func refused(err error) error {
+	var e *lower.Error
+	if errors.As(err, &e) {
+		return diag.New(diag.NotInKernel, e.Span, "%s", e.Msg)
 	}
-	return u.code, err
+	return err
 }
 
 // findEntry chooses the function to run: the one that is named, else main, else the only host

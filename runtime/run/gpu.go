@@ -74,12 +74,8 @@ func (u *unit) compilePTX(text bool) (*bundle.GPUCode, error) {
 		arch = "sm_80"
 	}
 	out, err := ptx.Generate(u.lowered, u.o.GPU)
-	var refused *ptx.Error
-	if errors.As(err, &refused) {
-		return nil, diag.New(diag.NotInPTX, refused.Span, "%s", refused.Msg)
-	}
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	g := &bundle.GPUCode{Output: out, Arch: arch}
 	if !text || len(out.Kernels) == 0 {

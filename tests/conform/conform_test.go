@@ -72,7 +72,7 @@ func TestSimAndCPlusPlusAgreeOnEveryOp(t *testing.T) {
 func TestSimAndPTXAgreeOnEveryOp(t *testing.T) {
 	m, trials, err := Module()
 	check(t, err)
-	if d := passes.Run(m, passes.Options{}); d.HasErrors() {
+	if d := passes.Run(m, passes.Options{Target: "cuda"}); d.HasErrors() {
 		t.Fatal(d)
 	}
 	b, err := ptxrun.New(m, 1, ptxrun.Config{Races: true})

@@ -30,7 +30,7 @@ def k(x: pl.Tensor[[1, %[1]d], pl.FP32], y: pl.Out[pl.Tensor[[1, %[1]d], pl.FP32
 	l := &diag.List{}
 	file := source.NewFile("k.pl", text)
 	m := check.File(syntax.Parse(file, syntax.ModeFor(file.Name), l), check.Options{}, l)
-	l.Merge(passes.Run(m, passes.Options{}))
+	l.Merge(passes.Run(m, passes.Options{Target: "cuda"}))
 	if l.HasErrors() {
 		t.Fatal(l)
 	}

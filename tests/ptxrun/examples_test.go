@@ -40,7 +40,7 @@ func checkExample(t *testing.T, file string, ranks int) {
 
 // runFile runs a program and compares it with its golden function.
 func runFile(file string, ranks int, cfg Config) (b *Backend, r *run.Result, err error) {
-	o := run.Options{File: file, Ranks: ranks, Check: true, Open: func(m *ir.Module, ranks int) (controller.Backend, error) {
+	o := run.Options{File: file, Ranks: ranks, Target: "cuda", Check: true, Open: func(m *ir.Module, ranks int) (controller.Backend, error) {
 		b, err = New(m, ranks, cfg)
 		return b, err
 	}}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ptoc/codegen/abi"
-	"ptoc/codegen/ptx"
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 	"ptoc/ir/irtest"
 	"ptoc/passes"
@@ -63,7 +63,7 @@ func TestRandomKernels(t *testing.T) {
 	ran := 0
 	for seed := range n {
 		m := irtest.Runnable(seed, 5+int(seed%70))
-		if passes.Run(m, passes.Options{ReproducerDir: t.TempDir()}).HasErrors() {
+		if passes.Run(m, passes.Options{Target: "cuda", ReproducerDir: t.TempDir()}).HasErrors() {
 			continue
 		}
 		s, err := controller.NewSim(sim.Config{Ranks: 1, StepLimit: 200_000})
@@ -75,7 +75,7 @@ func TestRandomKernels(t *testing.T) {
 		if errors.Is(err, ErrMissing) {
 			t.Skip(err)
 		}
-		var refused *ptx.Error
+		var refused *lower.Error
 		if errors.As(err, &refused) {
 			t.Logf("seed %d: %v", seed, err)
 			continue
