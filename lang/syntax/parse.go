@@ -141,7 +141,7 @@ func (p *parser) lineAndBlock(i int) int {
 
 func (p *parser) mergeScanErrors() {
 	for _, d := range p.scanErrs {
-		if !p.host || within(d.At, p.kernels) {
+		if !p.host || p.toks[0].kind == kEOF || within(d.At, p.kernels) {
 			p.list.Add(d)
 		}
 	}

@@ -3,6 +3,7 @@ package syntax
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -173,6 +174,29 @@ func TestLineEndsAndByteOrderMarkDoNotMatter(t *testing.T) {
 	} {
 		if got := dump(parseString(t, "x.pl", text)); got != want {
 			t.Errorf("%q\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func TestAFileThatCannotBeUnderstoodIsOneError(t *testing.T) {
+	deep := ""
+	for i := range 200 {
+		deep += strings.Repeat(" ", i) + "if x:\n"
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"binary": {"\x7fELF\x02\x01\x00\x00$$$\xff\xfe", "E0109.*zero byte"},
+		"latin":  {"x = 1\ny = \xe4 + $\n", "2:5 error E0109: the byte 0xe4 is not UTF-8"},
+		"utf-16": {"\xff\xfei\x00m\x00p\x00", "1:1 error E0109(?s:.*)save it as UTF-8"},
+		"deep":   {deep + strings.Repeat(" ", 200) + "pass\n", "E0118.*100 deep"},
+	} {
+		for _, mode := range []Mode{Strict, Lenient} {
+			var list diag.List
+			Parse(source.NewFile("x.pl", c.text), mode, &list)
+			var b strings.Builder
+			diag.Render(&b, &list, diag.Options{})
+			if ok, _ := regexp.MatchString(c.want, b.String()); !ok || list.Len() != 1 {
+				t.Errorf("%s: want one error, %s; got %d:\n%s", name, c.want, list.Len(), b.String())
+			}
 		}
 	}
 }

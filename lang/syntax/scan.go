@@ -31,13 +31,20 @@ type scanner struct {
 
 	indentChar byte             // what the first indented line used: ' ' or '\t'
 	mixed      *diag.Diagnostic // the one complaint about mixed indentation; fixes accumulate
+	fatal      *diag.Diagnostic // why nothing of the file can be understood
 }
 
-// scan returns the tokens of a file, the last of them kEOF, and its comments.
+// scan returns the tokens of a file, the last of them kEOF, and its comments. A file that is no text has
+// no tokens.
 func scan(f *source.File, errs *diag.List) ([]token, []Comment) {
 	s := &scanner{file: f, text: f.Text, errs: errs, indents: []int{0}}
 	s.toks = make([]token, 0, len(f.Text)/3+16)
 	s.run()
+	if s.fatal != nil {
+		*errs = diag.List{}
+		errs.Add(s.fatal)
+		return []token{{kEOF, int32(len(s.text)), int32(len(s.text))}}, nil
+	}
 	return s.toks, s.comments
 }
 
@@ -67,6 +74,13 @@ func (s *scanner) run() {
 		}
 	}
 	s.finish()
+}
+
+// giveUp ends the scan where nothing that follows can be understood: one complaint says it all.
+func (s *scanner) giveUp(at source.Span, code diag.Code, format string, args ...any) *diag.Diagnostic {
+	s.fatal = diag.New(code, at, format, args...)
+	s.pos = len(s.text)
+	return s.fatal
 }
 
 func (s *scanner) emit(k kind, start, end int) {
@@ -184,34 +198,38 @@ func (s *scanner) layout(start, col int) {
 	}
 	if col > top {
 		if len(s.indents) == maxIndents {
-			s.errs.Errorf(diag.TooDeep, s.file.Span(start, s.pos), "blocks are nested more than %d deep", maxIndents)
+			s.giveUp(s.file.Span(start, s.pos), diag.TooDeep, "blocks are nested more than %d deep", maxIndents)
 			return
 		}
 		s.indents = append(s.indents, col)
 		s.emit(kIndent, s.pos, s.pos)
 		return
 	}
-	for s.indents[len(s.indents)-1] > col {
-		s.indents = s.indents[:len(s.indents)-1]
-		s.emit(kDedent, s.pos, s.pos)
-		if s.indents[len(s.indents)-1] < col {
-			s.badDedent(start, col, top)
+	for last := len(s.indents) - 1; s.indents[last] > col; last-- {
+		if s.indents[last-1] < col {
+			s.badDedent(start, col, s.indents[last], s.indents[last-1])
 			return
 		}
+		s.indents = s.indents[:last]
+		s.emit(kDedent, s.pos, s.pos)
 	}
 }
 
-// badDedent reports a line that goes back to a column where no block stands, and goes on as if it stood
-// in the block around.
-func (s *scanner) badDedent(start, col, inner int) {
-	outer := s.indents[len(s.indents)-1]
-	want := outer
+// badDedent reports a line that goes back to a column between two blocks, and goes on as if it stood in
+// the nearer one. The inner block then continues at this column: it may be its first line that is wrong.
+func (s *scanner) badDedent(start, col, inner, outer int) {
+	last := len(s.indents) - 1
+	s.indents = s.indents[:last]
+	at, want := s.file.Span(start, s.pos), outer
+	around := columns(s.indents, inner)
 	if inner-col < col-outer {
 		want = inner
+		s.indents = append(s.indents, col)
+	} else {
+		s.emit(kDedent, s.pos, s.pos)
 	}
-	at := s.file.Span(start, s.pos)
 	s.errs.Errorf(diag.BadDedent, at, "this line is indented by %d columns, where no block starts: the blocks around it start at %s",
-		col, columns(s.indents, inner)).
+		col, around).
 		Fix(at, strings.Repeat(" ", want), "indent by %d", want)
 }
 

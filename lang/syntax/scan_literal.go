@@ -253,7 +253,14 @@ func (s *scanner) badCharacter() {
 	s.pos += n
 	at := s.file.Span(start, s.pos)
 	if r == utf8.RuneError && n == 1 {
-		s.errs.Errorf(diag.BadCharacter, at, "the byte 0x%02x is not UTF-8 text", s.text[start])
+		d := s.giveUp(at, diag.BadCharacter, "the byte 0x%02x is not UTF-8 text", s.text[start])
+		if strings.HasPrefix(s.text, "\xff\xfe") || strings.HasPrefix(s.text, "\xfe\xff") {
+			d.Help("the file is UTF-16: save it as UTF-8")
+		}
+		return
+	}
+	if r == 0 {
+		s.giveUp(at, diag.BadCharacter, "the file holds a zero byte: it is not a text")
 		return
 	}
 	d := s.errs.Errorf(diag.BadCharacter, at, "the character %q (U+%04X) has no meaning here", r, r)

@@ -42,3 +42,11 @@ def b(x):
     x = a + not b  # ERROR "'not' binds more loosely"
     @pl.jit
     x = 1  # ERROR "expected 'def', found x"
+
+# The block goes on at the column of the line that does not fit: the first line of it was the odd one.
+def odd(x):
+      a = 1
+    b = 2  # ERROR "E0103: this line is indented by 4 columns"
+    if b:
+        c = 3
+    return c
