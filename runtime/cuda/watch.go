@@ -188,6 +188,8 @@ func (w *watch) finish() error {
 		return nil
 	}
 	switch {
+	case w.cancel != nil: // nobody wants to know
+		return w.cancel
 	case w.first >= 0:
 		w.cause = failure.Fault
 	case late:

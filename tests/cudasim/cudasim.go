@@ -97,21 +97,16 @@ type batch struct {
 	err     error
 }
 
-// start runs the launches at the heads of all streams. A stream's launches follow each other.
+// start runs the launches at the heads of all streams. A stream's launches follow each other; what stands
+// between them is done when the one before it ends.
 func (d *Driver) start() bool {
 	b := &batch{streams: map[*stream]bool{}}
 	var all []ptxsim.Launch
 	for _, g := range d.devices {
 		for _, s := range g.streams {
-			last := 0
-			for len(s.ops) > 0 && s.ops[0].launch != nil {
-				l := *s.ops[0].launch
-				l.After = last
-				all = append(all, l)
-				last = len(all)
-				s.ops = s.ops[1:]
-				b.streams[s] = true
-			}
+			n := len(all)
+			all = s.take(all)
+			b.streams[s] = len(all) > n
 		}
 	}
 	if len(all) == 0 {
@@ -175,6 +170,32 @@ type op struct {
 	launch *ptxsim.Launch
 	wait   *recording
 	do     func()
+}
+
+// take adds the launches at the head of the stream to all, as far as nothing has to be waited for.
+func (s *stream) take(all []ptxsim.Launch) []ptxsim.Launch {
+	last := 0          // the number of the stream's last launch
+	var then *[]func() // what is done when it ends
+	for ; len(s.ops) > 0; s.ops = s.ops[1:] {
+		o := s.ops[0]
+		switch {
+		case o.launch != nil:
+			l, list := *o.launch, &[]func(){}
+			l.After, then = last, list
+			l.Config.Ended = func() {
+				for _, f := range *list {
+					f()
+				}
+			}
+			all = append(all, l)
+			last = len(all)
+		case last == 0 || o.wait != nil:
+			return all
+		default:
+			*then = append(*then, o.do)
+		}
+	}
+	return all
 }
 
 // ready reports whether the first op can be done now. Launches are started by others.

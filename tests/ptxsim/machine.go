@@ -283,6 +283,9 @@ func (t *thread) end() {
 	if b.arrived > 0 {
 		t.fail("divergent barrier: this thread ends while %d others of its block wait at a barrier", b.arrived)
 	}
+	if f := b.run.todo[b.launch].Config.Ended; f != nil && b.run.left[b.launch] == 0 {
+		f()
+	}
 }
 
 // call enters a function.

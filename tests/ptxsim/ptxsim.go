@@ -54,6 +54,8 @@ type Config struct {
 	ClockStep int64
 	// Host is called again and again while the kernels run: what the host does meanwhile to their memory.
 	Host func(steps int64)
+	// Ended is called when the last thread of this launch has ended.
+	Ended func()
 	// GlobalRaces also reports races on global memory, between the threads of all launches: accesses that
 	// neither barriers nor releases and acquires of sufficient scope order. It costs memory and time.
 	GlobalRaces bool
