@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"ptoc/ir"
 	"ptoc/runtime/controller"
@@ -207,6 +209,9 @@ func (o *outcome) judge() {
 func (o *outcome) arguments(entry *ir.Func, s verify.Scope, in Inputs, k int) ([]any, error) {
 	specs := map[string]tensor.Spec{}
 	for _, text := range in {
+		if isNumber(text) {
+			continue
+		}
 		sp, err := tensor.ParseSpec(text)
 		if err != nil {
 			return nil, err
@@ -218,7 +223,8 @@ func (o *outcome) arguments(entry *ir.Func, s verify.Scope, in Inputs, k int) ([
 	for i, p := range entry.Params() {
 		ten, ok := p.Type.(*ir.Tensor)
 		if !ok {
-			v := interp.Value{I: int64(specs[p.Name].Value), F: specs[p.Name].Value}
+			x := number(in, p.Name)
+			v := interp.Value{I: int64(x), F: x}
 			byName[p.Name] = &argument{scalar: v}
 			args = append(args, v)
 			continue
@@ -241,6 +247,24 @@ func (o *outcome) arguments(entry *ir.Func, s verify.Scope, in Inputs, k int) ([
 	}
 	o.calls, o.before = append(o.calls, byName), append(o.before, before)
 	return args, nil
+}
+
+// isNumber reports whether an input is "NAME=NUMBER", a scalar.
+func isNumber(text string) bool {
+	_, v, _ := strings.Cut(text, "=")
+	_, err := strconv.ParseFloat(v, 64)
+	return err == nil
+}
+
+// number is the value of a scalar input; 0 if it is not given.
+func number(in Inputs, name string) float64 {
+	for _, text := range in {
+		if n, v, _ := strings.Cut(text, "="); n == name {
+			x, _ := strconv.ParseFloat(v, 64)
+			return x
+		}
+	}
+	return 0
 }
 
 func (o *outcome) tensor(name string, t *ir.Tensor, s verify.Scope) (*controller.Tensor, error) {

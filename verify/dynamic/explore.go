@@ -87,6 +87,10 @@ func (x *explorer) round() bool {
 		prefix := x.work[len(x.work)-1]
 		x.work = x.work[:len(x.work)-1]
 		o, st := x.run(prefix)
+		if st.endless {
+			x.complete, x.why = false, fmt.Sprintf("the bound of %d steps on wild cells in one run is reached", maxDecisions)
+			return false
+		}
 		if st.cut {
 			continue
 		}
@@ -194,6 +198,7 @@ type steering struct {
 	branch  func(chosen []byte, n int)
 	m       *memory
 	cut     bool
+	endless bool
 	steps   int
 }
 
@@ -260,7 +265,7 @@ func (st *steering) stuck(m *memory) unstuck {
 // choose takes one of n steps; -1 ends the run.
 func (st *steering) choose(n int) int {
 	if st.steps++; st.steps > maxDecisions {
-		st.cut = true
+		st.cut, st.endless = true, true
 		return -1
 	}
 	if len(st.chosen) >= len(st.prefix) && st.visit != nil && !st.visit(st.key()) {
@@ -337,8 +342,8 @@ func (l scheduleLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 		v.Status = verify.Proved
 		v.Reason = fmt.Sprintf("all schedules, in %s; %s", plural(x.runs, "run"), x.reasons())
 	}
-	if v.Status == verify.Proved && dataDependent(p.Lowered) {
-		v.Reason += "; with the given inputs"
+	if v.Status == verify.Proved {
+		v.Reason += given(p, l.in)
 	}
 	return v
 }
@@ -362,14 +367,14 @@ func (x *exploration) reasons() string {
 
 // explored keeps the last exploration: the memory layer asks for it as well.
 func explored(p *verify.Program, s verify.Scope, in Inputs) *exploration {
-	key := fmt.Sprintf("%p %s", p, s)
-	if last.key != key {
-		last.key, last.x = key, explore(p, s, in, nil)
+	if last.p != p || last.scope != s.String() {
+		last.p, last.scope, last.x = p, s.String(), explore(p, s, in, nil)
 	}
 	return last.x
 }
 
 var last struct {
-	key string
-	x   *exploration
+	p     *verify.Program
+	scope string
+	x     *exploration
 }

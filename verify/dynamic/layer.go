@@ -75,9 +75,7 @@ func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 	default:
 		v.Status = verify.Proved
 		v.Reason = fmt.Sprintf("%s: %s", plural(len(policies()), "run"), list(policies_))
-		if dataDependent(p.Lowered) {
-			v.Reason += "; with the given inputs"
-		}
+		v.Reason += given(p, l.in)
 	}
 	return v
 }
@@ -220,6 +218,20 @@ func (t *trace) levelsDiffer(c cellKey) bool {
 		}
 	}
 	return false
+}
+
+// given says on which inputs the answer rests, where it may rest on some.
+func given(p *verify.Program, in Inputs) string {
+	text := ""
+	if dataDependent(p.Lowered) {
+		text = "; with the given inputs"
+	}
+	for _, v := range p.Source.Func(p.Entry).Params() {
+		if _, ok := v.Type.(*ir.Tensor); !ok {
+			text += fmt.Sprintf("; %s = %v", v.Name, number(in, v.Name))
+		}
+	}
+	return text
 }
 
 // dataDependent reports whether a kernel's control flow or addresses depend on what it reads.

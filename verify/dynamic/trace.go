@@ -85,6 +85,7 @@ type rankState struct {
 	kernel  *ir.Func
 	open    map[accessKey]*event // accesses since the last synchronisation
 	flying  []*event             // writes to peers that are not released yet
+	lost    []*event             // writes to peers that no notify of their kernel has released
 	lastAcq *event
 	clock   []int32
 	hist    uint64 // a hash of all that it did, read and acquired
@@ -129,7 +130,8 @@ func (t *trace) kernel(r int, f *ir.Func, ends bool) {
 		t.add(r, event{kind: begin})
 		return
 	}
-	// What is still in flight is released by no notify of this kernel.
+	// What is still in flight is released by no notify of this kernel, only by the end of the run.
+	s.lost = append(s.lost, s.flying...)
 	s.flying, s.path = nil, nil
 	clear(s.open)
 	t.add(r, event{kind: end})
@@ -250,6 +252,8 @@ func (t *trace) gathered() {
 	}
 	for r := range t.ranks {
 		e := t.add(r, event{kind: meet})
+		t.state[r].flying = append(t.state[r].flying, t.state[r].lost...)
+		t.state[r].lost = nil
 		t.released(r, e.pos)
 		e.clock = slices.Clone(all)
 		t.order = append(t.order, e)
