@@ -17,6 +17,7 @@ test: build
 	$(GO) vet ./...
 	$(GO) test ./...
 	bin/ptoc fmt -l examples stdlib
+	bin/ptoc test --run verify examples
 
 # Generated pages: docs/ops.md, docs/errors.md.
 generate:

@@ -24,6 +24,17 @@ func (a absent) Check(*Program, Scope) Verdict {
 	return Verdict{Reason: a.what + ": not available in this build"}
 }
 
+// Available names the layers that this program contains.
+func Available() []string {
+	var out []string
+	for _, l := range layers {
+		if _, missing := l.(absent); !missing {
+			out = append(out, l.Name())
+		}
+	}
+	return out
+}
+
 // Check runs the named layers (none named: all) over the program, once per scope.
 func Check(p *Program, names []string, scopes []Scope) *Report {
 	rep := &Report{File: p.File}

@@ -33,6 +33,13 @@ func (p *progress) stage(text string) {
 	p.mu.Unlock()
 }
 
+// update changes the text of a stage that goes on.
+func (p *progress) update(text string) {
+	p.mu.Lock()
+	p.text = text
+	p.mu.Unlock()
+}
+
 func (p *progress) show() {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
