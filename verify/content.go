@@ -143,7 +143,9 @@ func (g chunk) size() int64 { return int64(g.dt.Size()) }
 type content []chunk
 
 // find is the first chunk that ends after lo.
-func (c content) find(lo int64) int { return sort.Search(len(c), func(k int) bool { return c[k].hi > lo }) }
+func (c content) find(lo int64) int {
+	return sort.Search(len(c), func(k int) bool { return c[k].hi > lo })
+}
 
 // set replaces what [lo, hi) holds.
 func (c content) set(lo, hi int64, with []chunk) content {

@@ -47,11 +47,30 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 			v := guardedCheck(l, p, s)
 			v.Elapsed = time.Since(begin)
 			v.Layer, v.Scope = l.Name(), s
+			switch l.(type) {
+			case boundsLayer, signalLayer, orderLayer, coreLayer, valueLayer:
+				if p.followed() {
+					v.Given = givenInputs
+				}
+			}
 			rep.Verdicts = append(rep.Verdicts, v)
 		}
 		clear(p.runs) // traces are large, and no other scope needs them
 	}
 	return rep
+}
+
+// givenInputs is what a verdict adds where what ranks do depends on data.
+const givenInputs = "for the given inputs: what ranks do depends on them"
+
+// followed reports whether a run had to take the given inputs to get through.
+func (p *Program) followed() bool {
+	for _, r := range p.runs {
+		if r.given.used {
+			return true
+		}
+	}
+	return false
 }
 
 // guardedCheck turns a panic of a layer into an answer: a fault of ours proves nothing about the program.

@@ -31,9 +31,9 @@ type run struct {
 	calls   []*hostCall // one per repeat
 	zeros   *origin
 	given   *given
-	gaveUp  string      // why the traces are not complete; "" if they are
-	stuck   []*action   // the waits at which ranks hang for ever
-	faults  []Finding   // bounds, peers
+	gaveUp  string    // why the traces are not complete; "" if they are
+	stuck   []*action // the waits at which ranks hang for ever
+	faults  []Finding // bounds, peers
 	faulty  map[faultKey]bool
 	seq     int
 	budget  int

@@ -131,6 +131,9 @@ func (p *Program) calls(s Scope) *run {
 	key := runKey{nil, s.String()}
 	if p.runs[key] == nil {
 		p.runs[key] = attempt(p.Source, p.Entry, s, false)
+		if r := p.runs[key]; r.gaveUp != "" && r.gaveUp != tooMuch {
+			p.runs[key] = attempt(p.Source, p.Entry, s, true) // it may depend on data
+		}
 	}
 	return p.runs[key]
 }

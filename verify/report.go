@@ -35,6 +35,7 @@ type group struct {
 	layer  string
 	status Status
 	reason string
+	given  string
 	scopes []Scope
 	took   time.Duration
 	states int
@@ -45,12 +46,12 @@ func (r *Report) groups() []*group {
 	for _, v := range r.Verdicts {
 		var g *group
 		for _, h := range out {
-			if h.layer == v.Layer && h.status == v.Status && (v.Status != NotChecked || h.reason == v.Reason) {
+			if h.layer == v.Layer && h.status == v.Status && h.given == v.Given && (v.Status != NotChecked || h.reason == v.Reason) {
 				g = h
 			}
 		}
 		if g == nil {
-			g = &group{layer: v.Layer, status: v.Status, reason: v.Reason}
+			g = &group{layer: v.Layer, status: v.Status, reason: v.Reason, given: v.Given}
 			out = append(out, g)
 		}
 		if v.Status == Proved && g.reason != v.Reason {
@@ -75,6 +76,9 @@ func (g *group) write(w io.Writer) {
 	}
 	if g.reason != "" {
 		line += ": " + g.reason
+	}
+	if g.given != "" {
+		line += "; " + g.given
 	}
 	fmt.Fprintln(w, line)
 }

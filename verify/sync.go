@@ -87,6 +87,9 @@ func (w *SyncWatch) trace(m *ir.Module) (t *syncTrace) {
 		r.budget = w.Steps
 	}
 	r.start(w.Entry)
+	if r.gaveUp != "" && r.gaveUp != tooMuch && w.Steps == 0 {
+		r = attempt(m, w.Entry, w.Scope, true) // it may depend on data: too slow for every compile
+	}
 	if r.gaveUp != "" {
 		return t
 	}

@@ -37,6 +37,8 @@ func (uniformLayer) Check(p *Program, s Scope) Verdict {
 		v.Status, v.Reason = Proved, "here all ranks take the same branches, but these depend on the rank"
 	case unsure != "" && !agree:
 		v.Reason = unsure
+	case r.given.used:
+		v.Status, v.Given = Proved, givenInputs
 	default:
 		v.Status = Proved
 	}

@@ -62,7 +62,6 @@ type comparison struct {
 	checked int64
 	numeric int64 // elements that are equal on random inputs only
 	wrong   []Finding
-	given   bool // the golden function depended on data
 	vals    []*term.Values
 }
 
@@ -116,7 +115,7 @@ func (c *comparison) expected() (func(repeat, i int) elems, string) {
 	if ref.gaveUp != "" || len(ref.stuck) > 0 || len(ref.faults) > 0 {
 		return nil, "the program before lowering cannot be followed: " + ref.gaveUp
 	}
-	c.given = c.given || ref.given.used
+	c.r.given.used = c.r.given.used || ref.given.used
 	return func(repeat, i int) elems { return ref.calls[repeat].args[i].mem.elements(ref) }, ""
 }
 
@@ -157,7 +156,7 @@ func (c *comparison) runGolden(g *ir.Func) (outs []map[int]elems, reason string)
 			outs = append(outs, got)
 		}
 	})
-	c.given = c.given || r.given.used
+	c.r.given.used = c.r.given.used || r.given.used
 	if reason != "" {
 		reason = "the golden function cannot be followed: " + reason
 	} else if len(r.faults) > 0 {

@@ -237,6 +237,12 @@ func (r *run) scalarResult(op *ir.Op, vals []value, allKnown bool) value {
 			out.why = v.why
 		}
 	}
+	if r.given.used && out.why != nil {
+		// The run holds for the given inputs only by now: what is chosen by them needs no term.
+		if n, ok := r.given.integer(out); ok {
+			return number(n)
+		}
+	}
 	return out
 }
 

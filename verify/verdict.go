@@ -65,6 +65,7 @@ type Verdict struct {
 	Layer    string        `json:"layer"`
 	Status   Status        `json:"status"`
 	Reason   string        `json:"reason,omitempty"` // why not checked; what else the answer rests on
+	Given    string        `json:"given,omitempty"`  // what else it holds for only: where control flow or addresses are data
 	Scope    Scope         `json:"scope"`
 	Findings []Finding     `json:"findings,omitempty"` // at least one where Status is Counterexample
 	States   int           `json:"states,omitempty"`   // schedules or states visited, where the layer counts them
