@@ -28,8 +28,10 @@ func (e *fn) copyRegion(op *ir.Op) {
 	atomic := op.Enum("atomic").Is("Add")
 	within := mayMoveWithin(op)
 	switch {
-	case within && (atomic || !sameStrides(src, dst)):
-		e.failIfOverlap(op, src, dst)
+	case within && !sameStrides(src, dst):
+		e.failIfOverlap(op, src, dst, "")
+	case within && atomic:
+		e.failIfOverlap(op, src, dst, fmt.Sprintf("%s != %s && ", paren(dst.ptr), paren(src.ptr)))
 	case within && op.Bool("stream"):
 		e.w.open("if (%s) {", e.overlap(src, dst))
 		e.copyRows(src, dst, within)
@@ -70,8 +72,9 @@ func (e *fn) overlap(a, b *memory) string {
 	return fmt.Sprintf("%s(%s, %s, %s, %s)", e.g.use("ptoc_overlap"), a.ptr, e.reach(a), b.ptr, e.reach(b))
 }
 
-func (e *fn) failIfOverlap(op *ir.Op, src, dst *memory) {
-	e.w.line("if (%s) return ptoc_fail(ctx, PTOC_OVERLAP, %d, 0, 2);", e.overlap(src, dst), e.site(op))
+// failIfOverlap: no order of the elements does for every overlap of such regions.
+func (e *fn) failIfOverlap(op *ir.Op, src, dst *memory, unless string) {
+	e.w.line("if (%s%s) return ptoc_fail(ctx, PTOC_OVERLAP, %d, 0, 2);", unless, e.overlap(src, dst), e.site(op))
 }
 
 // copyRows copies memory that runs on as far as it does with memmove. within: source and destination may be

@@ -353,7 +353,7 @@ func describe(c abi.Code, v [6]int64, who string) (diag.Code, string) {
 	case abi.Shape:
 		return diag.ShapeAtRun, fmt.Sprintf("%s has extent %d in dimension %d where %d is needed", who, v[1], v[0], v[2])
 	case abi.Overlap:
-		return diag.OverlapAtRun, fmt.Sprintf("%s: arguments %d and %d overlap, and the kernel writes one of them", who, v[0]+1, v[1]+1)
+		return diag.OverlapAtRun, fmt.Sprintf("%s: arguments %d and %d overlap, and one of them is written", who, v[0]+1, v[1]+1)
 	case abi.Assert:
 		return diag.RankFault, fmt.Sprintf("%s: an assertion does not hold: %d and %d", who, v[0], v[1])
 	case abi.Crash:

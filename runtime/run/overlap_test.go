@@ -56,6 +56,57 @@ func TestWhatReadsAndWritesOneBufferReadsFirst(t *testing.T) {
 	}
 }
 
+// A rank that is its own peer copies within one window, as memmove does.
+const within = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[6, 320], pl.FP32], y: pl.Out[pl.Tensor[[6, 320], pl.FP32]],
+         w: pl.InOut[pld.DistributedTensor[[6, 320], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    w[:] = x
+    me = pld.rank(pld.get_comm_ctx(w))
+    %s
+    y[:] = w
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 6, 320], pl.FP32], y: pl.Out[pl.Tensor[[NR, 6, 320], pl.FP32]]):
+    buf = pld.alloc_window_buffer([6, 320], dtype=pl.FP32)
+    for r in pl.range(pld.world_size()):
+        step(x[r], y[r], pld.window(buf, [6, 320], dtype=pl.FP32), 1, device=r)
+
+@pl.golden(of=main)
+def expected(x, y):
+    for r in pl.range(NR):
+        y[r] = x[r]
+        y[r, %s] = x[r, %s]
+`
+
+func TestAPutWithinAWindowReadsFirst(t *testing.T) {
+	for _, c := range []struct{ op, dst, src string }{
+		{"pld.put(w, me, w, dst_offsets=[1, 0], src_offsets=[0, 0], shape=[4, 100])", "1:5, 0:100", "0:4, 0:100"},
+		{"pld.put(w, me, w, dst_offsets=[0, 0], src_offsets=[1, 0], shape=[4, 100])", "0:4, 0:100", "1:5, 0:100"},
+		{"pld.put(w, me, w, dst_offsets=[k, 3], src_offsets=[0, 0], shape=[4, 300])", "1:5, 3:303", "0:4, 0:300"},
+		{"pld.put(w, me, w, dst_offsets=[k, 0], src_offsets=[0, 3], shape=[5, 300])", "1:6, 0:300", "0:5, 3:303"},
+		{"pld.put(w, me, w, dst_offsets=[0, 3], src_offsets=[0, 0], shape=[6, 300], stream=True)", "0:6, 3:303", "0:6, 0:300"},
+		{"pld.put(w, me, w, dst_offsets=[k, 0], src_offsets=[0, 0], shape=[5, 320], stream=True)", "1:6, 0:320", "0:5, 0:320"},
+		{"pld.get(w, me, w, dst_offsets=[k, 0], src_offsets=[0, 0], shape=[5, 320])", "1:6, 0:320", "0:5, 0:320"},
+		{"pld.remote_store(pl.load(w, [0, 0], [5, 320]), w, me, [1, 0])", "1:6, 0:320", "0:5, 0:320"},
+		{"pl.store(pld.remote_load(w, me, [0, 0], [5, 320]), [1, 0], w)", "1:6, 0:320", "0:5, 0:320"},
+	} {
+		for _, w := range ways(t) {
+			t.Run(c.op+"/"+w.backend+"-"+w.workers.String(), func(t *testing.T) {
+				r, err := Run(context.Background(), Options{Backend: w.backend, Workers: w.workers, Ranks: 2, Check: true,
+					File: file(t, fmt.Sprintf(within, c.op, c.dst, c.src))})
+				if err == nil {
+					err = r.Err()
+				}
+				if err != nil {
+					t.Fatal(render(err))
+				}
+			})
+		}
+	}
+}
+
 func TestArgumentsThatOverlapWithTheValuesOfARun(t *testing.T) {
 	const add = `NR = pl.dynamic("NR")
 
@@ -83,6 +134,9 @@ def twice(a: pl.Tensor[[1, 4], pl.FP32], b: pl.InOut[pl.Tensor[[1, 4], pl.FP32]]
 def chip(x: pl.InOut[pl.Tensor[[1, 4], pl.FP32]]):
     twice(x, x)
 `, "arguments 1 and 2 overlap"},
+		"of a put that adds": {fmt.Sprintf(within,
+			"pld.put(w, me, w, dst_offsets=[k, 0], src_offsets=[0, 0], shape=[5, 320], atomic=pld.AtomicType.Add)  # HERE",
+			"0:1, 0:1", "0:1, 0:1"), "arguments 1 and 3 overlap, and one of them is written"},
 		"two windows on one buffer": {`NR = pl.dynamic("NR")
 
 @pl.jit.incore

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 
 	"ptoc/codegen/abi"
 	"ptoc/ir"
@@ -114,6 +115,12 @@ func (r *rank) copy(op *ir.Op, dst, src *view) {
 	for i := range dst.shape {
 		if dst.shape[i] != src.shape[i] {
 			interp.Raise(op, abi.Shape, int64(i), src.shape[i], dst.shape[i])
+		}
+	}
+	if same := slices.Equal(dst.strides, src.strides); dst.mem == src.mem && dst.reaches(src) {
+		atomic := op.Kind == ir.Put && op.Enum("atomic").Is("Add")
+		if !same || atomic && dst.off != src.off { // machine code cannot give this a meaning
+			interp.Raise(op, abi.Overlap, 0, 2)
 		}
 	}
 	r.save(op, dst, r.read(op, src))

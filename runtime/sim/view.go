@@ -71,6 +71,20 @@ func (v *view) overlaps(o *view) bool {
 	return n > 0 && k > 0 && v.off < o.off+k && o.off < v.off+n
 }
 
+// reaches reports whether the bytes from v's first element to its last, and o's, have some in common.
+func (v *view) reaches(o *view) bool {
+	a, b := v.end(), o.end()
+	return numel(v.shape) > 0 && numel(o.shape) > 0 && v.off < b && o.off < a
+}
+
+func (v *view) end() int64 {
+	at := v.off + v.m.size(v.dt)
+	for i, n := range v.shape {
+		at += (n - 1) * v.strides[i]
+	}
+	return at
+}
+
 // drop removes leading extents of 1.
 func (v *view) drop(n int64) *view {
 	out := *v
