@@ -426,11 +426,14 @@ func (t *trace) event(e *event) verify.Event {
 	if e.op != nil {
 		v.At = e.op.Span
 	}
-	for _, n := range e.took {
-		v.From = append(v.From, [2]int{n.rank, n.pos})
-	}
-	if e.kind == wait && slices.Contains(t.stuck, e) {
+	switch {
+	case e.kind != wait:
+	case slices.Contains(t.stuck, e):
 		v.Kind = "blocked"
+	default:
+		for _, n := range t.took(e) {
+			v.From = append(v.From, [2]int{n.rank, n.pos})
+		}
 	}
 	return v
 }

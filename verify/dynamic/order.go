@@ -4,11 +4,12 @@ import "slices"
 
 // What must have happened before what, whatever the schedule.
 //
-// A wait returns when its cell holds enough credits. A notify must have come before it if, without that
-// notify and everything that needs it, the cell could not have held enough: only from such notifies does
-// the wait acquire. That is less than what the run itself saw, where more credits may have been there by
-// chance. Since which notifies may come before a wait depends on the order, settle repeats until
-// nothing is added.
+// A wait returns when its cell holds enough credits. An event must have come before it if, without that
+// event and all notifies that can only come after it, the cell could not have held enough: only that does
+// the wait acquire. It is less than what the run itself saw, where more credits may have been there by
+// chance; and it may be more than what single notifies give: where a wait needs one of two notifies, it
+// acquires what comes before both. Since which notifies may come before a wait depends on the order,
+// settle repeats until nothing is added.
 
 // before reports whether a must happen before b.
 func before(a, b *event) bool {
@@ -35,7 +36,6 @@ func (t *trace) settle() {
 		if a.kind == wait {
 			clear(a.clock)
 			a.clock[a.rank] = int32(a.pos + 1)
-			a.took = nil
 		}
 	}
 	for changed := true; changed; {
@@ -48,19 +48,21 @@ func (t *trace) settle() {
 	}
 }
 
-// advance adds to a wait's clock what follows from the others'; true if it grew. What is in the clock
-// already is not required again.
+// advance adds to a wait's clock what follows from the others'; true if it grew.
 func (t *trace) advance(w *event) bool {
 	old := slices.Clone(w.clock)
 	if p := t.prior(w); p != nil {
 		join(w.clock, p.clock)
 	}
-	for _, n := range t.required(w) {
-		w.took = append(w.took, n)
-		if n.acq != nil {
-			join(w.clock, n.acq.clock)
+	if t.isSet[w.cell] {
+		if n := t.requiredSet(w); n != nil {
+			if n.acq != nil {
+				join(w.clock, n.acq.clock)
+			}
+			w.clock[n.rank] = max(w.clock[n.rank], int32(n.pos+1))
 		}
-		w.clock[n.rank] = max(w.clock[n.rank], int32(n.pos+1))
+	} else {
+		t.required(w)
 	}
 	return !slices.Equal(old, w.clock)
 }
@@ -71,11 +73,20 @@ func join(c, d []int32) {
 	}
 }
 
-// required are the last notifies of each rank that must have happened before w returns.
-func (t *trace) required(w *event) []*event {
-	if t.isSet[w.cell] {
-		return t.requiredSet(w)
+// knows is how many events of rank q must have happened when n has.
+func (n *event) knows(q int) int32 {
+	switch {
+	case n.rank == q:
+		return int32(n.pos + 1)
+	case n.acq == nil:
+		return 0
 	}
+	return n.acq.clock[q]
+}
+
+// required adds to the clock of a wait, for each rank, the longest beginning of its trace without the end of
+// which the cell could not hold enough.
+func (t *trace) required(w *event) {
 	base := int64(0)
 	var open []*event // may have happened
 	for _, n := range t.cells[w.cell] {
@@ -88,49 +99,66 @@ func (t *trace) required(w *event) []*event {
 			open = append(open, n)
 		}
 	}
-	want := int64(w.value)
-	if base >= want || len(open) == 0 {
-		return nil
+	missing := int64(w.value) - base
+	if missing <= 0 {
+		return
 	}
-	var out []*event
-	for r := range t.ranks {
-		var mine []*event
+	for q := range t.ranks {
+		if q != w.rank {
+			w.clock[q] = max(w.clock[q], longest(open, q, missing))
+		}
+	}
+}
+
+// longest is the largest k such that the notifies that can happen before q's k-th event give less than
+// what is missing.
+func longest(open []*event, q int, missing int64) int32 {
+	ks := make([]int32, len(open))
+	for i, n := range open {
+		ks[i] = n.knows(q)
+	}
+	slices.Sort(ks)
+	ks = slices.Compact(ks)
+	best := int32(0)
+	for lo, hi := 0, len(ks); lo < hi; {
+		mid := (lo + hi) / 2
+		total := int64(0)
 		for _, n := range open {
-			if n.rank == r {
-				mine = append(mine, n)
+			if n.knows(q) < ks[mid] {
+				total += int64(n.value)
 			}
 		}
-		// The later the notify that is missing, the more is there: find the last that is needed.
-		k, _ := slices.BinarySearchFunc(mine, true, func(n *event, _ bool) int {
-			if base+without(open, n) < want {
-				return -1
+		if total < missing {
+			best, lo = ks[mid], mid+1
+		} else {
+			hi = mid
+		}
+	}
+	return best
+}
+
+// took are the last notifies of each rank that a wait needed.
+func (t *trace) took(w *event) []*event {
+	var out []*event
+	for r := range t.ranks {
+		var last *event
+		for _, n := range t.cells[w.cell] {
+			if n.rank == r && r != w.rank && int(w.clock[r]) > n.pos {
+				last = n
 			}
-			return 1
-		})
-		if k > 0 {
-			out = append(out, mine[k-1])
+		}
+		if last != nil {
+			out = append(out, last)
 		}
 	}
 	return out
 }
 
-// without is the sum of what may be there if n has not happened.
-func without(open []*event, n *event) int64 {
-	total := int64(0)
-	for _, c := range open {
-		if c != n && !before(n, c) {
-			total += int64(c.value)
-		}
-	}
-	return total
-}
-
 // requiredSet: in a cell that is set, the oldest value that satisfies w must have been written. The
 // writes are taken in the order of the run, which is theirs in every run if they are ordered.
-func (t *trace) requiredSet(w *event) []*event {
+func (t *trace) requiredSet(w *event) *event {
 	value := int64(0)
-	oldest := func() (*event, bool) { return nil, accepts(w, value) }
-	found, ok := oldest()
+	found, ok := (*event)(nil), accepts(w, value)
 	for _, n := range t.cells[w.cell] {
 		if before(w, n) {
 			break
@@ -148,7 +176,7 @@ func (t *trace) requiredSet(w *event) []*event {
 	if !ok || found == nil || found.rank == w.rank {
 		return nil
 	}
-	return []*event{found}
+	return found
 }
 
 func accepts(w *event, v int64) bool {

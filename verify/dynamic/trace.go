@@ -47,9 +47,8 @@ type event struct {
 
 	acq   *event  // the last acquire of the rank at or before this
 	clock []int32 // acquires: how many events of each rank must have happened
-	took  []*event
-	hist  uint64 // notifies: of their rank
-	ghost bool   // would have happened, had the waits before it returned
+	hist  uint64  // notifies: of their rank
+	ghost bool    // would have happened, had the waits before it returned
 }
 
 const never = int(^uint32(0) >> 1)
@@ -232,8 +231,8 @@ func (t *trace) acquired(e *event) {
 	t.advance(e)
 	s.lastAcq, e.acq, s.clock = e, e, e.clock
 	s.hist = mix(mix(s.hist, cellHash(e.cell)), 5)
-	for _, n := range e.took {
-		s.hist = mix(s.hist, n.hist)
+	for _, n := range e.clock {
+		s.hist = mix(s.hist, uint64(n))
 	}
 }
 

@@ -1,0 +1,184 @@
+package dynamic
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"ptoc/ir"
+	"ptoc/lang/source"
+	"ptoc/runtime/sim"
+)
+
+// A tiny program: what each rank does, in order.
+type tinyStep struct {
+	kind  kind // notify, wait, read, write
+	cell  int
+	value int32
+	mem   int // of which rank
+	op    *ir.Op
+}
+
+func (s tinyStep) String() string {
+	switch s.kind {
+	case notify:
+		return fmt.Sprintf("c%d+=%d", s.cell, s.value)
+	case wait:
+		return fmt.Sprintf("wait c%d>=%d", s.cell, s.value)
+	case read:
+		return fmt.Sprintf("read m%d", s.mem)
+	}
+	return fmt.Sprintf("write m%d", s.mem)
+}
+
+type tiny [][]tinyStep
+
+func (p tiny) String() string {
+	var b strings.Builder
+	for r, steps := range p {
+		fmt.Fprintf(&b, "rank %d: %v\n", r, steps)
+	}
+	return b.String()
+}
+
+// randomTiny makes a program in which cells are only added to, and owners write their own memory.
+// Cell c belongs to rank c modulo the number of ranks.
+func randomTiny(rng *rand.Rand) tiny {
+	n := 2 + rng.IntN(3)
+	p := make(tiny, n)
+	for r := range p {
+		waited := map[int]int32{}
+		for range 2 + rng.IntN(5) {
+			s := tinyStep{op: ir.NewOp(ir.Load, source.Span{})}
+			switch rng.IntN(6) {
+			case 0, 1:
+				s.kind, s.cell, s.value = notify, rng.IntN(2*n), 1
+				if s.cell%n == r {
+					if waited[s.cell] == 0 {
+						continue
+					}
+					s.value = -1 // only the owner takes back
+				}
+			case 2, 3:
+				s.kind, s.cell = wait, r+n*rng.IntN(2)
+				s.value = 1 + int32(rng.IntN(2))
+				waited[s.cell]++
+			case 4:
+				s.kind, s.mem = read, rng.IntN(n)
+			default:
+				s.kind, s.mem = write, r
+			}
+			p[r] = append(p[r], s)
+		}
+	}
+	return p
+}
+
+// conflict searches all interleavings for a state in which two ranks are about to access the same memory, one
+// of them writing; and reports whether some interleaving does not end.
+func (p tiny) conflict() (race, hang bool) {
+	seen := map[string]bool{}
+	var visit func(at []int)
+	visit = func(at []int) {
+		key := fmt.Sprint(at)
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		cells := p.cells(at)
+		moved, done := false, true
+		for r := range p {
+			if at[r] == len(p[r]) {
+				continue
+			}
+			done = false
+			s := p[r][at[r]]
+			if s.kind == wait && cells[s.cell] < s.value {
+				continue
+			}
+			moved = true
+			for q := range r {
+				if at[q] < len(p[q]) {
+					o := p[q][at[q]]
+					race = race || s.mem == o.mem && (s.kind == write && (o.kind == read || o.kind == write) || s.kind == read && o.kind == write)
+				}
+			}
+			next := append([]int(nil), at...)
+			next[r]++
+			visit(next)
+		}
+		hang = hang || !moved && !done
+	}
+	visit(make([]int, len(p)))
+	return race, hang
+}
+
+func (p tiny) cells(at []int) map[int]int32 {
+	out := map[int]int32{}
+	for r := range p {
+		for _, s := range p[r][:at[r]] {
+			if s.kind == notify {
+				out[s.cell] += s.value
+			}
+		}
+	}
+	return out
+}
+
+// record runs one random schedule and gives it to a trace.
+func (p tiny) record(rng *rand.Rand) *trace {
+	n := len(p)
+	t := newTrace(n)
+	mem, sig := make([]*sim.Alloc, n), make([]*sim.Alloc, n)
+	for r := range n {
+		mem[r] = &sim.Alloc{ID: 0, Device: r, Window: true, Data: make([]byte, 4)}
+		sig[r] = &sim.Alloc{ID: 1, Device: r, Window: true, Data: make([]byte, 8)}
+	}
+	cell := func(c int) sim.Cell { return sim.Cell{Mem: sig[c%n], Off: int64(c / n * 4)} }
+	at := make([]int, n)
+	for {
+		var can []int
+		cells := p.cells(at)
+		for r := range p {
+			if at[r] < len(p[r]) && (p[r][at[r]].kind != wait || cells[p[r][at[r]].cell] >= p[r][at[r]].value) {
+				can = append(can, r)
+			}
+		}
+		if len(can) == 0 {
+			return t
+		}
+		r := can[rng.IntN(len(can))]
+		switch s := p[r][at[r]]; s.kind {
+		case notify:
+			t.notified(r, cell(s.cell), s.op, s.value, false)
+		case wait:
+			t.waited(sim.Blocked{Device: r, Op: s.op, Cell: cell(s.cell), Want: s.value})
+		default:
+			t.access(s.kind, &sim.Access{Device: r, Mem: mem[s.mem], Ranges: []sim.Range{{Off: 0, Len: 4}}, Op: s.op})
+		}
+		at[r]++
+	}
+}
+
+func TestTheOrderOfOneScheduleFindsTheRacesOfAll(t *testing.T) {
+	races, all := 0, 0
+	for seed := uint64(0); seed < 60_000; seed++ {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		p := randomTiny(rng)
+		race, hang := p.conflict()
+		if hang {
+			continue
+		}
+		all++
+		tr := p.record(rng)
+		tr.settle()
+		if got := len(tr.races()) > 0; got != race {
+			t.Fatalf("seed %d: race %v, by all interleavings %v\n%s", seed, got, race, p)
+		}
+		if race {
+			races++
+		}
+	}
+	t.Logf("%d programs, %d race", all, races)
+}
