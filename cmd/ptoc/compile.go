@@ -78,6 +78,7 @@ func emit(cmd *cobra.Command, o run.BuildOptions) error {
 	if err != nil {
 		return err
 	}
+	defer a.Done()
 	printWarnings(cmd.ErrOrStderr(), warnings)
 	out := cmd.OutOrStdout()
 	switch o.Emit {
@@ -103,6 +104,7 @@ func compileBundle(cmd *cobra.Command, o run.BuildOptions, dir string) error {
 	if err != nil {
 		return err
 	}
+	defer a.Done()
 	printWarnings(cmd.ErrOrStderr(), warnings)
 	if err := bundle.Write(dir, a); err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 
 // Format is the version of the layout. It changes whenever an older ptoc could not run the bundle right:
 // the kernel ABI is part of it.
-const Format = 1
+const Format = 2
 
 // Names of the files.
 const (
@@ -54,6 +54,15 @@ type Manifest struct {
 	Target string `json:"target,omitempty"`
 	GPU    string `json:"gpu,omitempty"` // the oldest architecture that takes the PTX: "sm_80"
 	PTXSum string `json:"ptxSum,omitempty"`
+
+	Sum string `json:"sum"` // of the program and of what stands above
+}
+
+// seal is the sum of a manifest and its program.
+func (m Manifest) seal(program string) (string, error) {
+	m.Sum = ""
+	text, err := json.Marshal(m)
+	return sum(string(text) + program), err
 }
 
 // Kernel is the signature of one entry, in order of its argument slots.
@@ -96,6 +105,14 @@ type Artifact struct {
 	Compiler string
 	Flags    []string
 	GPU      *GPUCode // instead of Code, Kernels and Engine
+	Close    func()   // if set, to be called when Kernels and Engine are no longer needed
+}
+
+// Done calls Close.
+func (a *Artifact) Done() {
+	if a.Close != nil {
+		a.Close()
+	}
 }
 
 // Entries is the number of kernels.
@@ -166,14 +183,19 @@ func swap(tmp, dir string) error {
 }
 
 func fill(dir string, a *Artifact) error {
-	text, err := json.MarshalIndent(a.manifest(), "", "  ")
+	m, program := a.manifest(), ir.Print(a.Module)
+	var err error
+	if m.Sum, err = m.seal(program); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, manifestFile), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, programFile), []byte(ir.Print(a.Module)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, programFile), []byte(program), 0o644); err != nil {
 		return err
 	}
 	if a.GPU != nil {
@@ -250,6 +272,9 @@ func Open(dir string) (*Bundle, error) {
 	program, err := os.ReadFile(filepath.Join(dir, programFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s: the bundle is not complete: %w", dir, err)
+	}
+	if want, err := b.seal(string(program)); err != nil || b.Sum != want {
+		return nil, fmt.Errorf("%s: %s or %s is damaged: compile the program again", dir, manifestFile, programFile)
 	}
 	b.Program = source.NewFile(filepath.Join(dir, programFile), string(program))
 	if b.Target == CUDA {

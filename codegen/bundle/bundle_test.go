@@ -97,6 +97,12 @@ func TestBundlesThatDoNotFitSaySo(t *testing.T) {
 		"cpu":     {func(_ string, m *Manifest) { m.CPU = append(m.CPU, "avx9000") }, "avx9000, which this one lacks"},
 		"kernels": {func(dir string, _ *Manifest) { os.Truncate(filepath.Join(dir, kernelsFile), 100) }, "kernels.so is missing or damaged"},
 		"engine":  {func(dir string, _ *Manifest) { os.Remove(filepath.Join(dir, engineFile)) }, "engine.so is missing or damaged"},
+		"changed": {func(_ string, m *Manifest) { m.Entry += "x" }, "manifest.json or program.pl is damaged"},
+		"edited": {func(dir string, _ *Manifest) {
+			name := filepath.Join(dir, programFile)
+			text, _ := os.ReadFile(name)
+			os.WriteFile(name, append(text, "# more\n"...), 0o644)
+		}, "manifest.json or program.pl is damaged"},
 		"program": {func(dir string, _ *Manifest) { os.Remove(filepath.Join(dir, programFile)) }, "not complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +111,8 @@ func TestBundlesThatDoNotFitSaySo(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := a.manifest()
+			program, _ := os.ReadFile(filepath.Join(dir, programFile))
+			m.Sum, _ = m.seal(string(program))
 			tt.damage(dir, m)
 			text, _ := json.Marshal(m)
 			if err := os.WriteFile(filepath.Join(dir, manifestFile), text, 0o644); err != nil {

@@ -90,7 +90,13 @@ func seal(dir, file string, k key) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(file, filepath.Join(dir, k.file()))
+	entry := filepath.Join(dir, k.file())
+	if info, err := os.Lstat(entry); err == nil && info.IsDir() { // nothing of ours: rename does not replace it
+		if err := os.RemoveAll(entry); err != nil {
+			return err
+		}
+	}
+	return os.Rename(file, entry)
 }
 
 // intact says whether path is a complete entry for k.

@@ -30,7 +30,7 @@ func Find() (*Compiler, error) {
 	if cxx := os.Getenv("PTOC_CXX"); cxx != "" {
 		c, err := lookup(cxx)
 		if err != nil {
-			return nil, fmt.Errorf("PTOC_CXX names a compiler that cannot be run: %w", err)
+			return nil, unusable{fmt.Errorf("PTOC_CXX names a compiler that cannot be run: %w", err)}
 		}
 		return c, nil
 	}
@@ -41,6 +41,11 @@ func Find() (*Compiler, error) {
 	}
 	return nil, ErrNoCompiler
 }
+
+// unusable is a compiler that was named and is not there.
+type unusable struct{ error }
+
+func (unusable) Is(target error) bool { return target == ErrNoCompiler }
 
 func lookup(name string) (*Compiler, error) {
 	path, err := exec.LookPath(name)

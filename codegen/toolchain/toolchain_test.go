@@ -80,6 +80,13 @@ func TestDamagedEntriesAreMadeAnew(t *testing.T) {
 			t.Errorf("%s: not repaired", name)
 		}
 	}
+	os.Remove(res.Path)
+	if err := os.MkdirAll(filepath.Join(res.Path, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if mustCompile(t, tc, addSource, Options{}); !Intact(res.Path) {
+		t.Error("a folder in the place of an entry stays")
+	}
 }
 
 func TestAnEntryUnderTheWrongNameIsNotUsed(t *testing.T) {
@@ -171,7 +178,7 @@ func TestNoCompilerIsAClearError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("PTOC_CXX", "no-such-compiler")
-	if _, err := Find(); err == nil || !strings.Contains(err.Error(), "PTOC_CXX") {
+	if _, err := Find(); !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), "PTOC_CXX") {
 		t.Errorf("%v", err)
 	}
 }

@@ -95,6 +95,9 @@ func (e *Engine) spawn(r int) error {
 		Rank: r, Ranks: e.cfg.Ranks, Engine: e.cfg.EnginePath,
 		WindowBytes: e.cfg.WindowBytes, HeapBytes: e.cfg.HeapBytes,
 	}.encode(), "GOMAXPROCS=1", "GOGC=off")
+	if os.Getenv("GOTRACEBACK") == "" { // the report names the kernel; our own stacks tell a user nothing
+		c.cmd.Env = append(c.cmd.Env, "GOTRACEBACK=none")
+	}
 	c.cmd.ExtraFiles = []*os.File{e.region.file}
 	c.cmd.Stderr = &c.output
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -63,8 +63,10 @@ func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, e
 		return a, u.warnings, err
 	}
 	if err := u.compile(ctx); err != nil {
+		u.closeTools()
 		return nil, nil, err
 	}
+	a.Close = u.closeTools
 	a.Code, a.Kernels, a.Engine = u.code, u.object.Path, u.engine
 	if c, err := toolchain.Find(); err == nil {
 		a.Compiler = c.Version()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,11 +36,13 @@ type unit struct {
 
 	choices []passes.Choice
 
-	code    *cpp.Output
-	gpu     controller.GPUObject
-	bundled bool // compiled before: nothing to lower or compile
-	object  controller.Object
-	engine  string
+	code     *cpp.Output
+	gpu      controller.GPUObject
+	gpuTimes []float64 // of each run's kernels
+	bundled  bool      // compiled before: nothing to lower or compile
+	object   controller.Object
+	engine   string
+	tools    *toolchain.Toolchain // nil if nothing was compiled
 
 	frontTime, compileTime time.Duration
 	cached                 bool
@@ -153,6 +156,7 @@ func (u *unit) compile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	u.tools = tc
 	var wg sync.WaitGroup
 	var engineErr error
 	wg.Go(func() { u.engine, engineErr = native.Build(ctx, tc, u.o.Sanitize) })
@@ -161,6 +165,30 @@ func (u *unit) compile(ctx context.Context) error {
 	u.compileTime = time.Since(start)
 	if err == nil {
 		err = engineErr
+	}
+	return explainCompiler(ctx, err)
+}
+
+// closeTools removes compiled objects that no cache keeps.
+func (u *unit) closeTools() {
+	if u.tools != nil {
+		u.tools.Close()
+	}
+}
+
+// explainCompiler says what to do where the C++ compiler is missing or fails.
+func explainCompiler(ctx context.Context, err error) error {
+	var failed *toolchain.Error
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, toolchain.ErrNoCompiler):
+		return badOption("%v", err).Help("or run it on the simulator: --backend sim")
+	case !errors.As(err, &failed):
+	case strings.Contains(failed.Output, "error:"): // it does not take our C++
+		return diag.New(diag.Internal, source.Span{}, "%v", err)
+	default:
+		return badOption("the C++ compiler fails: %v", err).
+			Help("set PTOC_CXX to one that works, or run it on the simulator: --backend sim")
 	}
 	return err
 }

@@ -102,6 +102,7 @@ func bind(u *unit, in *inputs) (map[string]int64, error) {
 
 // run executes the lowered program.
 func (u *unit) run(ctx context.Context, in *inputs, syms map[string]int64) (*Result, error) {
+	defer u.closeTools()
 	b, err := u.open(ctx)
 	if err != nil {
 		return nil, err
@@ -141,11 +142,7 @@ func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 	if u.o.Target == "cuda" {
 		return u.openGPU()
 	}
-	err := u.compile(ctx)
-	if errors.Is(err, toolchain.ErrNoCompiler) {
-		return nil, badOption("%v", err).Help("or run it on the simulator: --backend sim")
-	}
-	if err != nil {
+	if err := u.compile(ctx); err != nil {
 		return nil, err
 	}
 	u.o.stage("starting ranks")
@@ -167,6 +164,9 @@ func (u *unit) repeat(ctx context.Context, prog *controller.Program, args *argum
 			return nil, err
 		}
 		times = append(times, float64(time.Since(start).Nanoseconds()))
+		if t := prog.GPUTime(); t > 0 {
+			u.gpuTimes = append(u.gpuTimes, float64(t.Nanoseconds()))
+		}
 	}
 	return times, nil
 }

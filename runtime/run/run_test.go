@@ -270,6 +270,25 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	}
 }
 
+func TestACompilerThatFailsIsSaidSo(t *testing.T) {
+	t.Setenv("PTOC_CACHE", "/proc/no/such/place") // so that the cache is a temporary one
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for cxx, want := range map[string]string{
+		"/bin/false":        "E0704: the C++ compiler fails: ",
+		"/no/such/compiler": "E0704: PTOC_CXX names a compiler that cannot be run",
+	} {
+		t.Setenv("PTOC_CXX", cxx)
+		_, err := Run(context.Background(), Options{File: file(t, shift), Ranks: 2})
+		if err == nil || !strings.Contains(render(err), want) || !strings.Contains(render(err), "--backend sim") {
+			t.Errorf("%s: %v", cxx, err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(temp, "ptoc-cache-*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 var expected = regexp.MustCompile(`# ERROR "(.*)"`)
 
 func TestEveryExampleOfARuntimeCodeFiresIt(t *testing.T) {
