@@ -87,11 +87,12 @@ func (n *event) knows(q int) int32 {
 // required adds to the clock of a wait, for each rank, the longest beginning of its trace without the end of
 // which the cell could not hold enough.
 func (t *trace) required(w *event) {
-	base := int64(0)
+	base := int64(0)  // what has been there before the wait begins
 	var open []*event // may have happened
+	prior := t.prior(w)
 	for _, n := range t.cells[w.cell] {
 		switch {
-		case n.rank == w.rank && n.pos < w.pos || n.rank != w.rank && int(w.clock[n.rank]) > n.pos:
+		case n.rank == w.rank && n.pos < w.pos || n.rank != w.rank && prior != nil && int(prior.clock[n.rank]) > n.pos:
 			base += int64(n.value)
 		case n.rank == w.rank || before(w, n) || n.value <= 0:
 			// Credits taken back count only where that must have happened.

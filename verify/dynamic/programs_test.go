@@ -155,3 +155,10 @@ def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 1], pl.I
 		t.Errorf("nothing in between:%s", reasons(r))
 	}
 }
+
+func TestWhatComesBeforeEitherOfTwoSignalsComesBeforeTheWaitForOne(t *testing.T) {
+	u, _ := open(t, filepath.Join("..", "..", "tests", "programs", "either.pl"))
+	if r := check(t, u, 4, 1, layers); r.Status() != verify.Proved {
+		t.Errorf("%s", reasons(r))
+	}
+}
