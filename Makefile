@@ -2,7 +2,7 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test generate fuzz bench clean
+.PHONY: all build demo test generate fuzz gpu-bundles gpu-check bench clean
 
 all: build
 
@@ -32,6 +32,16 @@ fuzz:
 	    echo "fuzz $$pkg $$f"; $(GO) test -run=NONE -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x $$pkg || exit 1; \
 	  done; \
 	done
+
+# Bundles of the examples, the conformance programs and the benchmarks, for GPUs. They need LLVM to be made.
+gpu-bundles: build
+	bin/ptoc gpu-bundles -o bin/gpu examples/*.pl examples/course/*.pl
+
+# Checks and measures a GPU with bin/ptoc and the bundles in bin/gpu; without a GPU it says so. It needs
+# no Go, no compiler and no network: copy bin to the machine with the GPU.
+gpu-check:
+	@test -x bin/ptoc && test -d bin/gpu || { echo "bin/ptoc or bin/gpu is missing: make gpu-bundles, on a machine with Go and LLVM"; exit 1; }
+	bin/ptoc gpu-check bin/gpu --report bin/gpu-report.md
 
 bench: build
 	bin/ptoc bench allreduce

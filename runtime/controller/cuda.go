@@ -103,9 +103,9 @@ func (g *gpuBackend) Dispatch(device int, k Kernel, args []abi.Arg) error {
 
 func (g *gpuBackend) Wait(ctx context.Context) error { return g.Engine.Wait(ctx) }
 
-// GPUTime is how long the GPU took for the kernels of the last Wait of b; 0 if b has no GPU.
-func GPUTime(b Backend) time.Duration {
-	if g, ok := b.(*gpuBackend); ok {
+// GPUTime is how long the GPU took for the kernels of the last run; 0 if there is none.
+func (p *Program) GPUTime() time.Duration {
+	if g, ok := p.backend.(*gpuBackend); ok {
 		return g.Elapsed()
 	}
 	return 0

@@ -22,9 +22,6 @@ type Config struct {
 	// take to leave their kernels; 0: 2 s.
 	Timeout time.Duration
 	Grace   time.Duration
-
-	// OneGPU puts all ranks on the first GPU even where each could have one of its own.
-	OneGPU bool
 }
 
 // Kernel is an entry of the PTX and what its launches need.
@@ -143,7 +140,7 @@ func (e *Engine) place(devices []Device) error {
 		return fmt.Errorf("%w: %s has compute capability %d.%d, kernels need 8.0 (Ampere) or later", ErrNoGPU, i.Name, i.Major, i.Minor)
 	}
 	used := 1
-	if n := e.cfg.Ranks; n > 1 && !e.cfg.OneGPU && len(devices) >= n && connect(devices[:n]) == nil {
+	if n := e.cfg.Ranks; n > 1 && len(devices) >= n && connect(devices[:n]) == nil {
 		used = n
 	}
 	closeAll(devices[used:])

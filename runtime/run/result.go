@@ -28,8 +28,9 @@ type Result struct {
 	Outputs  []Output         `json:"outputs"`
 	Compile  Cost             `json:"compile"`
 	Runs     int              `json:"runs"`
-	RunNS    float64          `json:"runNs"` // the median
-	Times    []float64        `json:"-"`     // of the runs, in nanoseconds
+	RunNS    float64          `json:"runNs"`           // the median
+	GPUNS    float64          `json:"gpuNs,omitempty"` // of the kernels alone, as the GPU measures it; the median
+	Times    []float64        `json:"-"`               // of the runs, in nanoseconds
 	Files    []string         `json:"files,omitempty"`
 	Printed  []Printed        `json:"-"`
 	Warnings *diag.List       `json:"-"`
@@ -80,7 +81,7 @@ type Printed struct {
 }
 
 func (u *unit) result(args *arguments, times []float64) *Result {
-	r := &Result{
+	r := &Result{GPUNS: median(u.gpuTimes),
 		File: u.o.File, Entry: u.entry, Ranks: u.o.Ranks, Symbols: args.prog.Syms, Runs: len(times), RunNS: median(times), Times: times,
 		Workers:  map[bool]string{true: "simulated", false: u.o.Workers.String() + "s"}[u.o.Backend == "sim"],
 		Compile:  Cost{u.frontTime.Nanoseconds(), u.compileTime.Nanoseconds(), u.cached},
@@ -166,6 +167,9 @@ func (r *Result) WriteText(w io.Writer) {
 		indent(w, r.outputs())
 	}
 	fmt.Fprintf(w, "  compiled in %s%s, ran in %s", short(r.Compile.FrontNS+r.Compile.KernelNS), cached(r.Compile.Cached && r.Workers != "simulated"), bench.Nanos(r.RunNS))
+	if r.GPUNS > 0 {
+		fmt.Fprintf(w, ", kernels in %s", bench.Nanos(r.GPUNS))
+	}
 	if r.Runs > 1 {
 		fmt.Fprintf(w, " (median of %d)", r.Runs)
 	}

@@ -164,6 +164,9 @@ func (u *unit) repeat(ctx context.Context, prog *controller.Program, args *argum
 			return nil, err
 		}
 		times = append(times, float64(time.Since(start).Nanoseconds()))
+		if t := prog.GPUTime(); t > 0 {
+			u.gpuTimes = append(u.gpuTimes, float64(t.Nanoseconds()))
+		}
 	}
 	return times, nil
 }

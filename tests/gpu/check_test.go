@@ -1,0 +1,47 @@
+package gpu
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptoc/runtime/gpucheck"
+	"ptoc/tests/cudasim"
+)
+
+// What `make gpu-check` does, on the interpreter: bundles are made, run, and reported on.
+func TestTheCheckOfAGPU(t *testing.T) {
+	dir := t.TempDir()
+	err := gpucheck.Make(context.Background(), dir, []string{allreduce, "../../examples/rmsnorm.pl"})
+	skipWithoutLLVM(t, err)
+	if err != nil {
+		t.Fatal(show(err))
+	}
+	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: dir, Driver: &cudasim.Driver{GPUs: 2}, Ranks: []int{1, 3}, Only: "2 ranks, 4 KiB"})
+	if err != nil {
+		t.Fatal(show(err))
+	}
+	page := r.Markdown()
+	if r.Failed() > 0 || len(r.Runs) != 4 || len(r.Trials) < 100 {
+		t.Error(page)
+	}
+	for _, want := range []string{"interpreter 0 (sm_80", "4 of 4 runs are right", "CUDA 12.4", "allreduce push, 2 ranks, 4 KiB"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if len(r.Timings) != 2 || r.Timings[0].Err != "" || r.Timings[1].NS <= 0 {
+		t.Errorf("%+v", r.Timings)
+	}
+	if err := r.WriteFile(filepath.Join(dir, "report.md")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheCheckWithoutAGPUSaysSo(t *testing.T) {
+	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: t.TempDir(), Driver: &cudasim.Driver{Missing: true}})
+	if err != nil || r.Failed() > 0 || !strings.Contains(r.Markdown(), "Nothing was checked: no GPU to run on") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
