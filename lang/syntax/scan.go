@@ -219,6 +219,10 @@ func (s *scanner) layout(start, col int) {
 // the nearer one. The inner block then continues at this column: it may be its first line that is wrong.
 func (s *scanner) badDedent(start, col, inner, outer int) {
 	last := len(s.indents) - 1
+	if s.mixed != nil { // that tabs are as wide as here was a guess
+		s.indents[last] = col
+		return
+	}
 	s.indents = s.indents[:last]
 	at, want := s.file.Span(start, s.pos), outer
 	around := columns(s.indents, inner)
