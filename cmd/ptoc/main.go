@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -55,7 +56,8 @@ func main() { os.Exit(Main()) }
 
 // Main is main for tests: it returns the exit code.
 func Main() int {
-	native.MaybeWorker() // a rank of another process's engine: never returns
+	debug.SetGCPercent(400) // a short life in little memory
+	native.MaybeWorker()    // a rank of another process's engine: never returns
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The first signal asks; a second one finds the default handler and ends the process. So does the time:
