@@ -256,8 +256,9 @@ func (c *checker) goldenTarget(d *decl) {
 			names = append(names, q.name)
 			if q.name == p.name {
 				p.annot, found = q.annot, true
-				if q.annot.typ == nil {
-					p.annot = annot{typ: &ir.Scalar{DType: ir.INDEX}} // reported at its own place
+				if q.annot.typ == nil { // compile-time, or reported at its own place
+					p.annot = annot{typ: &ir.Scalar{DType: ir.INDEX}}
+					d.broken = d.broken || q.annot.konst == "" && c.list.HasErrors()
 				}
 			}
 		}
@@ -268,6 +269,7 @@ func (c *checker) goldenTarget(d *decl) {
 				e.Help("did you mean %s?", near)
 			}
 			p.annot = annot{typ: &ir.Scalar{DType: ir.INDEX}}
+			d.broken = true
 		}
 	}
 }

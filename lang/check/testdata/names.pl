@@ -100,3 +100,16 @@ L4 = [] * 4611686018427387904
 P1 = (M + 1) * (M + 2) * (M + 3) * (M + 4) * (M + 5) * (M + 6)
 P2 = P1 * P1
 P3 = P2 * P2  # ERROR "E0318.*grows too large"
+
+# What is wrong with a parameter is said once, not again where a golden function uses it.
+@pl.jit.host
+def broken(x: pl.Tensor[[MISSING, 4], pl.FP32], y: pl.Out[pl.Tensor[[4, 4], pl.FP32]]):  # ERROR "E0201.*MISSING is not defined"
+    pass
+
+@pl.golden(of=broken)
+def broken_expected(x, y):
+    y[0] = x[0]
+
+@pl.golden(of=broken)
+def other_names(x, z):  # ERROR "E0201.*broken has no parameter z"
+    z[0] = x[0]
