@@ -3,6 +3,7 @@ package cpp
 import (
 	"ptoc/codegen/lower"
 	"ptoc/ir"
+	"ptoc/ir/prove"
 )
 
 // block prints the ops of a block up to its terminator.
@@ -150,7 +151,7 @@ func (e *fn) stepsSafely(op *ir.Op, step int64) bool {
 	if step <= 0 || step > 1<<32 {
 		return false
 	}
-	if multipleOf(stop.Sub(start), step) || e.nonneg(ir.ConstDim(1<<40).Sub(stop)) {
+	if prove.MultipleOf(stop.Sub(start), step) || e.nonneg(ir.ConstDim(1<<40).Sub(stop)) {
 		return true
 	}
 	for _, s := range stop.Syms() {

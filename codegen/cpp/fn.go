@@ -8,6 +8,7 @@ import (
 	"ptoc/codegen/lower"
 	"ptoc/codegen/target"
 	"ptoc/ir"
+	"ptoc/ir/prove"
 )
 
 // fn prints one function.
@@ -20,17 +21,15 @@ type fn struct {
 	symName map[string]string // their C++ names
 	names   map[*ir.Value]string
 	taken   map[string]bool
-	mems    map[*ir.Value]*memory   // memory values seen so far
-	regs    map[*ir.Value]bool      // tiles that live in vector registers
-	scopes  []map[string]string     // dims that a variable in scope holds, by their text
-	arena   map[*ir.Value]ir.Dim    // offsets of tiles and created tensors
-	own     ir.Dim                  // bytes of this function's arena
-	line    int                     // program line of the last comment
-	loops   []*ir.Op                // enclosing loops
-	nranks  map[*ir.Value]*ir.Value // window -> how many ranks its domain has
+	mems    map[*ir.Value]*memory // memory values seen so far
+	regs    map[*ir.Value]bool    // tiles that live in vector registers
+	scopes  []map[string]string   // dims that a variable in scope holds, by their text
+	arena   map[*ir.Value]ir.Dim  // offsets of tiles and created tensors
+	own     ir.Dim                // bytes of this function's arena
+	line    int                   // program line of the last comment
+	loops   []*ir.Op              // enclosing loops
 	sites   map[*ir.Op]int
-	proved  map[string]bool // dims that are known not to be negative
-	failed  map[string]int  // dims that could not be proved so, and how hard that was tried
+	facts   *prove.Facts
 }
 
 // memory is a tensor, window or view as C++ sees it.
@@ -44,8 +43,7 @@ type memory struct {
 
 func newFn(g *gen, f *ir.Func) *fn {
 	e := &fn{g: g, f: f, w: &writer{}, syms: f.DimSyms(), symName: map[string]string{}, names: map[*ir.Value]string{},
-		taken: map[string]bool{}, mems: map[*ir.Value]*memory{}, sites: map[*ir.Op]int{}, line: -1,
-		proved: map[string]bool{}, failed: map[string]int{}}
+		taken: map[string]bool{}, mems: map[*ir.Value]*memory{}, sites: map[*ir.Op]int{}, line: -1, facts: prove.For(f)}
 	for _, w := range reserved {
 		e.taken[w] = true
 	}
@@ -54,12 +52,6 @@ func newFn(g *gen, f *ir.Func) *fn {
 	}
 	e.push()
 	e.regs = target.CPU.Registers(f)
-	e.nranks = map[*ir.Value]*ir.Value{}
-	f.Body.Walk(func(op *ir.Op) {
-		if op.Kind == ir.NRanks && e.nranks[ctxWindow(op)] == nil {
-			e.nranks[ctxWindow(op)] = op.Result()
-		}
-	})
 	e.placeTiles()
 	return e
 }

@@ -131,7 +131,7 @@ func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) string {
 		root, _ = ir.Root(op.Val("target"))
 	}
 	d := ir.DimOf(v)
-	if n := e.nranks[root]; d.Is(0) || n != nil && e.nonneg(d) && e.nonneg(ir.DimOf(n).Sub(d).Sub(ir.ConstDim(1))) {
+	if n := e.facts.NRanks(root); d.Is(0) || n != nil && e.nonneg(d) && e.nonneg(ir.DimOf(n).Sub(d).Sub(ir.ConstDim(1))) {
 		return p
 	}
 	e.w.line("if ((u64)%s >= (u64)%s->nranks) return ptoc_fail(ctx, PTOC_BAD_PEER, %d, %s, %s->nranks);", p, m.dom, e.site(op), p, m.dom)
