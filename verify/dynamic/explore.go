@@ -82,7 +82,7 @@ func explore(p *verify.Program, s verify.Scope, in Inputs, visit func(*outcome))
 func (x *explorer) round() bool {
 	x.seen, x.work, x.complete = map[uint64]bool{}, [][]byte{nil}, true
 	x.findings = nil
-	known := len(x.wild)
+	known, leaves := len(x.wild), 0
 	for len(x.work) > 0 {
 		prefix := x.work[len(x.work)-1]
 		x.work = x.work[:len(x.work)-1]
@@ -106,6 +106,7 @@ func (x *explorer) round() bool {
 		if len(x.wild) > known {
 			return true
 		}
+		leaves++
 		x.leaf(o, st)
 		if hasErrors(x.findings) {
 			return false
@@ -113,6 +114,9 @@ func (x *explorer) round() bool {
 		if x.exhausted() {
 			return false
 		}
+	}
+	if leaves == 0 { // never, unless states are told apart wrongly: nothing was looked at
+		x.complete, x.why = false, "no run came to its end"
 	}
 	return false
 }
@@ -237,8 +241,10 @@ func (st *steering) Pick(runnable []int, _ int) int {
 	case c < 0:
 		return sim.Halt
 	case c < len(runnable):
-		st.pending[runnable[c]] = false
-		return runnable[c]
+		r := runnable[c]
+		st.pending[r] = false
+		st.m.t.state[r].hist = mix(st.m.t.state[r].hist, 13) // it gets on, even if it reads no wild cell
+		return r
 	}
 	st.arrives(heads[c-len(runnable)])
 	return sim.Again
