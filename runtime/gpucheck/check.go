@@ -26,7 +26,7 @@ type Options struct {
 	Ranks   []int       // nil: 1 to 8
 	NoBench bool
 	Only    string // measure benchmarks whose name has this in it
-	Peers   bool // measure Triton and PyTorch too, where they are
+	Peers   bool   // measure Triton and PyTorch too, where they are
 	Budget  time.Duration
 	Stage   func(string)
 }

@@ -23,7 +23,7 @@ func (r *Report) Markdown() string {
 	}
 	r.outcomes(&b, "Examples, all ranks on one GPU", r.Runs)
 	r.outcomes(&b, "Every op against the simulator", r.Trials)
-	if r.Copy > 0 {
+	if len(r.Timings) > 0 {
 		fmt.Fprintf(&b, "## Times\n\nCopy within the GPU's memory: %.0f GB/s, read plus written. Times are the GPU's, medians; ranks are blocks, "+
 			"so a benchmark uses as many multiprocessors as it has ranks, at most.\n\n", r.Copy/1e9)
 		r.timings(&b, r.Timings)

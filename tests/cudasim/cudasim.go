@@ -70,7 +70,7 @@ func (d *Driver) Sleep(t time.Duration) {
 	}
 }
 
-// Devices opens the GPUs.
+// Devices opens the GPUs; like a primary context, each is there once.
 func (d *Driver) Devices() ([]cuda.Device, error) {
 	if d.Missing {
 		return nil, fmt.Errorf("%w: the driver is installed and finds no GPU", cuda.ErrNoGPU)
@@ -79,12 +79,12 @@ func (d *Driver) Devices() ([]cuda.Device, error) {
 		d.mem = ptxsim.NewMemory()
 		d.free, d.sizes = map[cuda.Ptr]int64{}, map[cuda.Ptr]int64{}
 	}
-	d.devices = nil
 	var out []cuda.Device
 	for i := range max(d.GPUs, 1) {
-		g := &device{d: d, index: i}
-		d.devices = append(d.devices, g)
-		out = append(out, g)
+		if i == len(d.devices) {
+			d.devices = append(d.devices, &device{d: d, index: i})
+		}
+		out = append(out, d.devices[i])
 	}
 	return out, nil
 }
