@@ -16,9 +16,11 @@ trap 'rm -rf "$tmp"' EXIT
 
 # A wheel is a zip file; Python is there where pip is.
 from_pip() {
-    for python in python3 python; do
-        command -v "$python" >/dev/null 2>&1 || continue
-        "$python" -m pip download --quiet --no-deps --dest "$tmp" nvidia-cuda-nvcc-cu12 >&2 || continue
+    # The version first that the table of register counts was made with.
+    for wheel in "nvidia-cuda-nvcc-cu12==12.9.86" nvidia-cuda-nvcc-cu12; do
+        python=python3
+        command -v "$python" >/dev/null 2>&1 || return 1
+        timeout 300 "$python" -m pip download --quiet --no-deps --dest "$tmp" "$wheel" >&2 || continue
         "$python" - "$tmp" <<'PY' || continue
 import glob, shutil, sys, zipfile
 wheel = zipfile.ZipFile(glob.glob(sys.argv[1] + "/*.whl")[0])

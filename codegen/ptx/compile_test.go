@@ -2,10 +2,18 @@ package ptx
 
 import (
 	"errors"
+	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"ptoc/codegen/abi"
+	"ptoc/internal/textdiff"
 	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
@@ -14,6 +22,7 @@ import (
 	"ptoc/passes"
 	"ptoc/tests/ptxas"
 	"ptoc/tests/ptxsim"
+	collectives "ptoc/verify/library"
 )
 
 // lowered reads a program and runs all passes.
@@ -23,8 +32,13 @@ func lowered(t testing.TB, name string) *ir.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return lowerText(t, name, string(text))
+}
+
+func lowerText(t testing.TB, name, text string) *ir.Module {
+	t.Helper()
 	l := &diag.List{}
-	file := source.NewFile(name, string(text))
+	file := source.NewFile(name, text)
 	m := check.File(syntax.Parse(file, syntax.ModeFor(name), l), check.Options{}, l)
 	if l.HasErrors() {
 		t.Fatal(l)
@@ -35,37 +49,102 @@ func lowered(t testing.TB, name string) *ir.Module {
 	return m
 }
 
-// Every kernel of every example is accepted by LLVM, by the interpreter, and by NVIDIA's assembler.
-func TestExamplesCompile(t *testing.T) {
-	files, _ := filepath.Glob("../../examples/*.pl")
-	more, _ := filepath.Glob("../../examples/course/*.pl")
-	for _, name := range append(files, more...) {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			out, err := Generate(lowered(t, name), Options{})
+// programs are all examples, and a program around each collective of the library.
+func programs(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, pattern := range []string{"../../examples/*.pl", "../../examples/course/*.pl"} {
+		files, _ := filepath.Glob(pattern)
+		for _, f := range files {
+			text, err := os.ReadFile(f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, arch := range []string{"sm_80", "sm_90"} {
-				text, err := Compile(out.LLVM, arch)
-				if errors.Is(err, ErrNoLLVM) {
-					t.Skip(err)
-				}
-				if err != nil {
-					t.Fatalf("%v\n%s", err, out.LLVM)
-				}
-				if _, err := ptxsim.Parse(text); err != nil {
-					t.Errorf("%v\n%s", err, text)
-				}
-				use, err := ptxas.Assemble(text, arch)
-				if err != nil && !errors.Is(err, ptxas.ErrMissing) {
-					t.Errorf("%v\n%s", err, text)
-				}
-				for _, u := range use {
-					t.Logf("%s: %+v", arch, u)
-				}
-			}
-		})
+			out[strings.TrimPrefix(f, "../../")] = string(text)
+		}
 	}
+	for _, p := range collectives.Programs(3000, 1) {
+		out["library/"+p.Name+".pl"] = p.Text
+	}
+	return out
+}
+
+// Every kernel of every program is accepted by LLVM, by the interpreter, and by NVIDIA's assembler, which
+// says what testdata/ptxas.txt says: how many registers each takes, what it spills, and shared memory.
+func TestEveryProgramAssembles(t *testing.T) {
+	if _, err := Compile("", "sm_80"); errors.Is(err, ErrNoLLVM) {
+		t.Skip(err)
+	}
+	var rows []string
+	var assembler error
+	for _, name := range slices.Sorted(maps.Keys(programs(t))) {
+		out, err := Generate(lowerText(t, name, programs(t)[name]), Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, arch := range []string{"sm_80", "sm_90"} {
+			text, err := Compile(out.LLVM, arch)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, out.LLVM)
+			}
+			if _, err := ptxsim.Parse(text); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+			}
+			use, err := ptxas.Assemble(text, arch)
+			if errors.Is(err, ptxas.ErrMissing) {
+				assembler = err
+			} else if err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+			}
+			for _, u := range use {
+				shared := u.Shared
+				for _, k := range out.Kernels {
+					if abi.KernelSymbol(k.Name) == u.Kernel {
+						shared += k.Shared
+					}
+				}
+				rows = append(rows, fmt.Sprintf("%-44s %-24s %s %9d %6d %7d", name, u.Kernel, arch, u.Registers, u.SpillStores+u.SpillLoads, shared))
+			}
+		}
+	}
+	if assembler != nil {
+		t.Skip(assembler)
+	}
+	compareTable(t, rows)
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/ptxas.txt")
+
+// compareTable holds the rows against the table. Other versions of LLVM and ptxas allocate registers
+// differently: the table is for those that it names.
+func compareTable(t *testing.T, rows []string) {
+	const path = "testdata/ptxas.txt"
+	head := fmt.Sprintf("%s, ptxas %s\n%-44s %-24s %s %9s %6s %7s\n", llvmName(), ptxas.Version(), "program", "kernel", "arch ", "registers", "spills", "shared")
+	got := head + strings.Join(rows, "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, _, _ := strings.Cut(string(want), "\n"); !strings.HasPrefix(head, made+"\n") {
+		t.Skipf("%s was made with %s; here are %s, ptxas %s", path, made, llvmName(), ptxas.Version())
+	}
+	if string(want) != got {
+		t.Errorf("%s (- wanted, + got); -update rewrites it\n%s", path, textdiff.Lines(string(want), got, false))
+	}
+}
+
+// llvmName is "LLVM 14", as far as the name of the library or of llc tells.
+func llvmName() string {
+	name, _ := findLLC()
+	if lib, err := library(); err == nil {
+		name = lib.name
+	}
+	return "LLVM " + regexp.MustCompile(`\d+`).FindString(filepath.Base(name))
 }
 
 func BenchmarkAllreduceToPTX(b *testing.B) {

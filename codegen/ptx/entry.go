@@ -23,6 +23,8 @@ type kernel struct {
 	faulted val // i1*: an element of a spread loop went wrong
 	pending hazards
 	seen    hazards // all accesses since the enclosing loop began
+	faults  []fault
+	fault   *ll.Block // where all of them go
 }
 
 // entry builds the kernel of f.
@@ -33,7 +35,9 @@ func (g *gen) entry(f *ir.Func) {
 	k := &kernel{g: g, builder: builder{fn: code}, pending: hazards{}, seen: hazards{}}
 	k.entry = code.NewBlock("entry")
 	k.at(k.entry)
-	g.annot = append(g.annot, annotation{code, "kernel", 1}, annotation{code, "reqntidx", Threads})
+	// At least one block: registers are not saved for others that could share the processor, at the price of
+	// spilling. A kernel has one block for each rank.
+	g.annot = append(g.annot, annotation{code, "kernel", 1}, annotation{code, "reqntidx", Threads}, annotation{code, "minctasm", 1})
 
 	k.tid = k.b.NewZExt(k.sreg("tid.x"), types.I64)
 	rank := k.b.NewZExt(k.sreg("ctaid.y"), types.I64)
@@ -56,6 +60,7 @@ func (g *gen) entry(f *ir.Func) {
 	e.unpack(args)
 	e.block(f.Body)
 	k.b.NewRet(nil)
+	k.faultBlock()
 	g.out.Kernels = append(g.out.Kernels, info)
 }
 

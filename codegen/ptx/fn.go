@@ -123,35 +123,6 @@ func (e *fn) site(op *ir.Op) int {
 	return e.sites[op]
 }
 
-// check ends the kernel with a fault where bad holds, which it does for all threads or for none.
-func (e *fn) check(op *ir.Op, bad val, code abi.Code, operands ...val) {
-	wrong, ok := e.label("fault"), e.label("ok")
-	e.b.NewCondBr(bad, wrong, ok)
-	e.at(wrong)
-	e.record(op, code, operands...)
-	e.b.NewRet(nil)
-	e.at(ok)
-}
-
-// record writes a fault.
-func (e *fn) record(op *ir.Op, code abi.Code, operands ...val) {
-	args := []val{e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")), i32(int64(code)), i32(int64(e.site(op)))}
-	args = append(args, operands...)
-	for len(args) < 9 {
-		args = append(args, i64(0))
-	}
-	f := e.g.helper("ptoc_fail", types.Void, bytesIn(global), types.I32, types.I32, types.I64, types.I64, types.I64, types.I64, types.I64, types.I64)
-	e.b.NewCall(f, args...)
-}
-
-// checkElement records a fault of one element of a spread loop; the loop's end then ends the kernel.
-func (e *fn) checkElement(op *ir.Op, bad val, code abi.Code, operands ...val) {
-	e.when("wrong", bad, func() {
-		e.record(op, code, operands...)
-		e.b.NewStore(bit(true), e.faulted)
-	})
-}
-
 // dim is a dim as i64.
 func (e *fn) dim(d ir.Dim) val {
 	sum := i64(0)

@@ -1,6 +1,9 @@
 ;@ ptoc_fail:
 ; Records why the kernel stops; the first to come wins.
-define internal void @ptoc_fail(i8 addrspace(1)* %fault, i32 %code, i32 %site, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f) noinline cold {
+define internal void @ptoc_fail(i8 addrspace(1)* %fault, i32 %code, i32 %site, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f) alwaysinline {
+  %some = icmp ne i32 %code, 0
+  br i1 %some, label %try, label %done
+try:
   %old = call i32 asm sideeffect "atom.relaxed.sys.global.cas.b32 $0, [$1], 0, $2;", "=r,l,r,~{memory}"(i8 addrspace(1)* %fault, i32 %code)
   %first = icmp eq i32 %old, 0
   br i1 %first, label %write, label %done
@@ -31,7 +34,7 @@ done:
 ; thread calls it. cmp: 0 equal, 1 at least. The result is 0, or the status of a wait that was given up:
 ; the abort word was set, or patience (nanoseconds, 0 for ever) ran out. The first looks are in a row; then
 ; the rank says what it waits for in its control block, and sleeps a little longer each time.
-define internal i32 @ptoc_wait(i8 addrspace(1)* %cell, i32 %want, i32 %cmp, i32 %site, i8 addrspace(1)* %abort, i8 addrspace(1)* %self, i64 %patience, i32 %dom, i64 %where) noinline {
+define internal i32 @ptoc_wait(i8 addrspace(1)* %cell, i32 %want, i32 %cmp, i32 %site, i8 addrspace(1)* %abort, i8 addrspace(1)* %self, i64 %patience, i32 %dom, i64 %where) alwaysinline {
 entry:
   %start = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
   br label %look

@@ -54,6 +54,7 @@ func ptxVersion(arch string) (string, error) {
 
 // llvm is libLLVM's C API.
 type llvm struct {
+	name                                                    string // of the file
 	contextCreate, parseIR, targetFromTriple, createMachine uintptr
 	dispose                                                 map[string]uintptr
 	bufferCopy, bufferStart, bufferSize, emit               uintptr
@@ -82,6 +83,7 @@ func openLibrary() (*llvm, error) {
 			continue
 		}
 		if l := bindLibrary(h); l != nil {
+			l.name = name
 			return l, nil
 		}
 	}

@@ -57,23 +57,11 @@ func (e *fn) wait(op *ir.Op) {
 	where := e.sub(e.b.NewPtrToInt(c, types.I64), e.b.NewPtrToInt(m.dom.own, types.I64))
 	status := e.b.NewCall(f, c, want, cmp, i32(int64(site)), e.pointerAt(field("Abort"), 0),
 		e.pointerAt(field("Self"), 0), e.load(types.I64, field("Patience"), 8), m.dom.id, where)
-	e.when("gave_up", e.notZero(status), func() { e.recordStatus(op, status) })
 	end := e.b
 	end.NewBr(out)
 	e.at(out)
 	x := out.NewPhi(incoming(i32(0), from), incoming(status, end))
-	bad := e.anyThread(x)
-	wrong, ok := e.label("fault"), e.label("ok")
-	e.b.NewCondBr(bad, wrong, ok)
-	wrong.NewRet(nil)
-	e.at(ok)
-}
-
-// recordStatus records a fault whose code is known only when the kernel runs.
-func (e *fn) recordStatus(op *ir.Op, status val) {
-	f := e.g.helper("ptoc_fail", types.Void, bytesIn(global), types.I32, types.I32, types.I64, types.I64, types.I64, types.I64, types.I64, types.I64)
-	z := i64(0)
-	e.b.NewCall(f, e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")), status, i32(int64(e.site(op))), z, z, z, z, z, z)
+	e.stopIf(e.anyThread(x), fault{code: x, site: site})
 }
 
 // fence orders everything before it with everything after it, for every observer.

@@ -311,15 +311,14 @@ func (e *fn) atomicSwap(x, p val, dt ir.DType) {
 	from, head, out := e.b, e.label("swap"), e.label("swapped")
 	e.b.NewBr(head)
 	e.at(head)
-	old := head.NewPhi()
+	old := head.NewPhi(incoming(first, from))
 	part := e.b.NewTrunc(e.b.NewLShr(old, shift), narrow)
 	sum := e.toMemory(e.addAs(e.fromMemory(part, dt), x, dt), dt)
 	mask := e.b.NewShl(i32(1<<bits-1), shift)
 	rest := e.b.NewAnd(old, e.b.NewXor(mask, i32(-1)))
 	new := e.b.NewOr(rest, e.b.NewShl(e.b.NewZExt(sum, types.I32), shift))
 	seen := e.asm(types.I32, "atom.relaxed.sys.global.cas.b32 $0, [$1], $2, $3;", "=r,l,r,r", word, old, new)
-	old.Incs = append(old.Incs, incoming(first, from), incoming(seen, e.b))
-	old.Typ = types.I32
+	old.Incs = append(old.Incs, incoming(seen, e.b))
 	e.b.NewCondBr(e.icmp(enum.IPredEQ, seen, old), out, head)
 	e.at(out)
 }

@@ -31,6 +31,20 @@ func Find() (string, error) {
 	return "", ErrMissing
 }
 
+// Version is that of the ptxas that Find finds, "12.9"; "" where there is none.
+func Version() string {
+	bin, err := Find()
+	if err != nil {
+		return ""
+	}
+	out, _ := exec.Command(bin, "--version").Output()
+	m := regexp.MustCompile(`release ([\d.]+)`).FindSubmatch(out)
+	if m == nil {
+		return ""
+	}
+	return string(m[1])
+}
+
 // Usage is what one kernel takes.
 type Usage struct {
 	Kernel                            string
