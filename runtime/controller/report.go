@@ -180,8 +180,11 @@ func (r *reporter) doing(k *failure.Rank) *group {
 		_, text := describe(k.Code, k.V, fmt.Sprintf("rank %d", k.Rank))
 		return &group{k.At.Span, "failed" + placeText(k.At) + ": " + text, nil}
 	}
-	if k.Submitted == 0 {
+	switch {
+	case k.Submitted == 0:
 		return &group{what: "had nothing to do"}
+	case k.Completed < k.Submitted:
+		return &group{what: "about to start a kernel"}
 	}
 	return &group{what: "finished"}
 }

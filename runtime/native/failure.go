@@ -54,6 +54,9 @@ func (e *Engine) rankStatus(r int) RankStatus {
 		Submitted: atomic.LoadInt64(&e.queues[r].seq),
 		Completed: e.completed(r),
 	}
+	if s.Code == abi.OK && c.FaultSeq > 0 { // from that one on, commands were skipped
+		s.Completed = c.FaultSeq - 1
+	}
 	s.Seq = s.Completed
 	if s.Kernel >= 0 {
 		s.Seq++
@@ -196,7 +199,7 @@ func (e *Engine) Reset() error {
 	}
 	for r := range e.cfg.Ranks {
 		c := e.region.rank(r)
-		c.Status, c.Waiting, c.Kernel, c.Sleeping, c.Fault = 0, 0, -1, 0, abi.Fault{}
+		c.Status, c.Waiting, c.Kernel, c.Sleeping, c.Fault, c.FaultSeq = 0, 0, -1, 0, abi.Fault{}, 0
 		if e.kids != nil && e.kids[r].exited() {
 			if err := e.restart(r); err != nil {
 				return err

@@ -122,6 +122,22 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
+// Where every rank fails, those that had not begun when the first one did have not finished either.
+func TestARankThatNeverRanHasNotFinished(t *testing.T) {
+	text := fmt.Sprintf(broken, "    pld.system.notify(sig, me, [0, 0], 7 // (n - 3))\n")
+	for _, w := range ways(t) {
+		for range 5 {
+			_, err := Run(context.Background(), w.options(Options{File: file(t, text), Ranks: 3, Timeout: 10 * time.Second}))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got := render(err); !strings.Contains(got, "E0714") || strings.Contains(got, "finished") {
+				t.Errorf("%v:\n%s", w, got)
+			}
+		}
+	}
+}
+
 func markedLine(text string) int {
 	for i, line := range strings.Split(text, "\n") {
 		if strings.Contains(line, "# HERE") {

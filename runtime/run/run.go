@@ -84,7 +84,7 @@ func bind(u *unit, in *inputs) (map[string]int64, error) {
 	}
 	if in.entry.Kind != ir.Host {
 		if o.Ranks > 1 {
-			return nil, badOption("%s is a %s function: it runs on one rank, not on %d", in.entry.Name, in.entry.Kind, o.Ranks).
+			return nil, badOption("%s function %s runs on one rank, not on %d", in.entry.Kind, in.entry.Name, o.Ranks).
 				Help("a function under @pl.jit.host allocates windows and dispatches to many ranks")
 		}
 		given.Ranks = 1

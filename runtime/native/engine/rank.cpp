@@ -108,6 +108,7 @@ static void finish(rank* r, i32 status) {
         c->fault_seq = r->cmd_seq;
         __atomic_store_n(&c->status, status, __ATOMIC_RELEASE);
     }
+    if (status < 0 && c->status == PTOC_OK && !c->fault_seq) c->fault_seq = r->cmd_seq;  // from here on
     if (status > 0 && status != PTOC_ABORTED) raise_abort(p, r->device);
     rank_did();
     __atomic_store_n(&r->ring->head, r->ring->head + r->cmd_words, __ATOMIC_RELEASE);
