@@ -37,6 +37,7 @@ var Emits = map[string][]string{"cpu": {"ir", "cpp", "so"}, "cuda": {"ir", "llvm
 // error.
 func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, error) {
 	ro := Options{File: o.File, Entry: o.Check.Entry, Defines: o.Check.Defines, Set: o.Check.Set, Target: o.Target, Arch: o.Arch, GPU: o.GPU}
+	ro.ctx = ctx
 	if err := ro.check(); err != nil {
 		return nil, nil, err
 	}
