@@ -90,7 +90,6 @@ type simplifier struct {
 
 // block simplifies b, which stands in depth loops and branches.
 func (s *simplifier) block(b *ir.Block, depth int32) {
-	s.c.poll()
 	mark := len(s.scope)
 	for _, v := range b.Args {
 		s.setDepth(v, depth)
@@ -124,6 +123,7 @@ func (s *simplifier) depthOf(v *ir.Value) int32 {
 
 // ops appends what is left of ops to out.
 func (s *simplifier) ops(ops []*ir.Op, out *ir.Block, depth int32) {
+	s.c.poll()
 	for _, op := range ops {
 		s.substitute(op)
 		if s.replaced(op, out) || s.controlGone(op, out, depth) {
