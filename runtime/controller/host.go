@@ -80,7 +80,7 @@ func (h *host) commDomain(c *interp.Compiler, op *ir.Op) interp.Step {
 func (h *host) makeDomain(op *ir.Op, devices []int64) int {
 	ds := make([]int, len(devices))
 	for i, d := range devices {
-		h.checkDevice(op, d)
+		h.checkDevice(dispatchTo(op, d), d)
 		ds[i] = int(d)
 	}
 	id, err := h.backend.Domain(ds)
@@ -89,6 +89,28 @@ func (h *host) makeDomain(op *ir.Op, devices []int64) int {
 	}
 	h.enroll(id, ds)
 	return id
+}
+
+// dispatchTo is the call in a domain's scope that dispatches to a device: a scope has the place of a window.
+func dispatchTo(scope *ir.Op, device int64) *ir.Op {
+	var exact, some *ir.Op
+	scope.Regions[0].Walk(func(op *ir.Op) {
+		if op.Kind != ir.Call || op.Val("device") == nil {
+			return
+		}
+		if d, known := op.Val("device").ConstInt(); !known && some == nil {
+			some = op
+		} else if known && d == device && exact == nil {
+			exact = op
+		}
+	})
+	switch {
+	case exact != nil:
+		return exact
+	case some != nil:
+		return some
+	}
+	return scope
 }
 
 func (h *host) checkDevice(op *ir.Op, d int64) {

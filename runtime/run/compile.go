@@ -242,7 +242,11 @@ func findEntry(m *ir.Module, file *source.File, name string) (*ir.Func, *diag.Di
 		}
 	}
 	if f := m.Func(name); f != nil {
-		return nil, diag.New(diag.NoEntry, f.Span, "%s function %s cannot be run by itself", f.Kind, name)
+		d := diag.New(diag.NoEntry, f.Span, "%s function %s cannot be run by itself", f.Kind, name)
+		if len(names) > 0 {
+			d.Help("what calls it can: --entry %s", names[0])
+		}
+		return nil, d
 	}
 	if name != "" && len(runnable) == 0 {
 		return nil, diag.New(diag.NoEntry, file.Span(0, 0), "--entry %s defines no function that can be run", name)

@@ -166,7 +166,7 @@ func TestMistakesOfHostPrograms(t *testing.T) {
 		{"a symbol without a value", strings.Replace(shift, "N = 48", `N = pl.dynamic("N")`, 1), Options{Ranks: 2}, []string{"E0705", "N has no value", "-D N=VALUE"}},
 		{"an entry that is not there", shift, Options{Entry: "mian"}, []string{"mian"}},
 		{"a rank that is not there", strings.Replace(shift, "in pl.range(pld.world_size())", "in pl.range(3)", 1), Options{Ranks: 2, Defines: map[string]string{"NR": "3"}},
-			[]string{"E0708", "device 2 does not exist: the program runs on 2 ranks"}},
+			[]string{"E0708", "device 2 does not exist: the program runs on 2 ranks", "device=r"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := c.o

@@ -159,11 +159,11 @@ func (in *inputs) allocate(prog *controller.Program) (*arguments, error) {
 		}
 		shape, err := concrete(t.Dims, prog.Syms)
 		if err != nil {
-			return nil, badInput("%s: %v", p.Name, err)
+			return nil, diag.New(diag.BadInput, in.entry.Span, "%s: %v", p.Name, err)
 		}
 		mem, err := prog.NewTensor(p.Name, t.DType, shape)
 		if err != nil {
-			return nil, badInput("%s: %v", p.Name, err)
+			return nil, diag.New(diag.BadInput, in.entry.Span, "%s: %v", p.Name, err)
 		}
 		a.tensors[p.Name] = mem
 		a.vals = append(a.vals, mem)

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +63,9 @@ func checkNames(entry *ir.Func, o *Options) error {
 		}
 		if !has(name) {
 			return unknownName("--out", name, entry.Params())
+		}
+		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+			return badOption("--out %s: there is no folder %s", text, filepath.Dir(file))
 		}
 	}
 	for _, name := range o.Print {

@@ -250,6 +250,8 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{Options{Timeout: -1}, "--timeout must not be negative"},
 		{Options{Outs: []string{"q=q.npy"}}, "no parameter q"},
 		{Options{Outs: []string{"y=q.txt"}}, "--out takes NAME=FILE.npy"},
+		{Options{Outs: []string{"y=" + dir + "/none/q.npy"}}, "there is no folder " + dir + "/none"},
+		{Options{Entry: "step"}, "what calls it can: --entry main"},
 		{Options{Print: []string{"yy"}}, "no parameter yy"},
 		{Options{Defines: map[string]string{"NR": "3"}, Ranks: 2}, "NR is 3 (-D NR=3), but 2 (--ranks 2)"},
 	} {
