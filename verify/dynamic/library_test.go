@@ -1,6 +1,7 @@
 package dynamic
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 	"time"
@@ -52,5 +53,34 @@ func TestNoExampleRaisesAnAlarmWhenRunTwiceOnItsWindows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestLateVisibilityChangesNothingInProgramsWithoutRaces(t *testing.T) {
+	for _, c := range library.Programs(40, 3) {
+		u, err := load.Source(source.NewFile(c.Name+".pl", c.Text), load.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := u.Program(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first []byte
+		for _, k := range policies() {
+			o, fs := runOnce(p, p.Scope(4, 2, nil), nil, k, "memory")
+			if hasErrors(fs) || o.err != nil {
+				t.Fatalf("%s, %s: %v %v", c.Name, k.policy, fs, o.err)
+			}
+			var got []byte
+			for _, args := range o.calls {
+				got = append(got, args["y"].Data...)
+			}
+			if first == nil {
+				first = got
+			} else if !bytes.Equal(first, got) {
+				t.Errorf("%s: %s, seed %d computes something else", c.Name, k.policy, k.seed)
+			}
+		}
 	}
 }
