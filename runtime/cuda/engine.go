@@ -22,6 +22,18 @@ type Config struct {
 	// take to leave their kernels; 0: 2 s.
 	Timeout time.Duration
 	Grace   time.Duration
+
+	// Share is set where other processes run some of the ranks.
+	Share *Share
+}
+
+// Share says which ranks this process runs and how it meets the processes that run the others. All walk
+// the same host program, so they come to the same exchanges.
+type Share struct {
+	Local []int
+	// Exchange gives all processes this one's window segments by rank, and returns everybody's, when
+	// everybody has called it. Without new segments it only lets the processes meet.
+	Exchange func(mine map[int]IPCHandle) (all map[int]IPCHandle, err error)
 }
 
 // Kernel is an entry of the PTX and what its launches need.
@@ -46,10 +58,11 @@ type Engine struct {
 	cfg    Config
 	clock  Clock
 	groups []*group // the GPUs in use
-	home   []*group // of each rank
+	home   []*group // of each rank; nil: another process
 	abort  HostMemory
 
 	queue     [][]command // by rank
+	elsewhere bool        // other processes' ranks have work
 	submitted []int64     // by rank
 	completed []int64
 
@@ -139,20 +152,34 @@ func (e *Engine) place(devices []Device) error {
 		closeAll(devices)
 		return fmt.Errorf("%w: %s has compute capability %d.%d, kernels need 8.0 (Ampere) or later", ErrNoGPU, i.Name, i.Major, i.Minor)
 	}
+	local := e.local()
 	used := 1
-	if n := e.cfg.Ranks; n > 1 && len(devices) >= n && connect(devices[:n]) == nil {
+	if n := len(local); n > 1 && len(devices) >= n && connect(devices[:n]) == nil {
 		used = n
 	}
 	closeAll(devices[used:])
 	for _, d := range devices[:used] {
 		e.groups = append(e.groups, &group{dev: d})
 	}
-	for r := range e.cfg.Ranks {
-		g := e.groups[r%used]
+	e.home = make([]*group, e.cfg.Ranks)
+	for i, r := range local {
+		g := e.groups[i%used]
 		g.ranks = append(g.ranks, r)
-		e.home = append(e.home, g)
+		e.home[r] = g
 	}
 	return nil
+}
+
+// local are the ranks of this process.
+func (e *Engine) local() []int {
+	if e.cfg.Share != nil {
+		return e.cfg.Share.Local
+	}
+	all := make([]int, e.cfg.Ranks)
+	for r := range all {
+		all[r] = r
+	}
+	return all
 }
 
 func closeAll(devices []Device) {
@@ -245,7 +272,11 @@ func (e *Engine) release() {
 		e.freeBuffer(b)
 	}
 	for r, s := range e.windows.segments {
-		if s.at != 0 {
+		switch {
+		case s.at == 0:
+		case e.home[r] == nil:
+			e.groups[0].dev.CloseMemory(s.at)
+		default:
 			e.home[r].dev.Free(s.at)
 		}
 	}
@@ -288,6 +319,10 @@ func (e *Engine) Elapsed() time.Duration { return e.elapsed }
 
 // Submit gives a rank a kernel. It keeps nothing of args. Kernels start when the host waits.
 func (e *Engine) Submit(rank, kernel int, args []abi.Arg) {
+	if e.home[rank] == nil {
+		e.elsewhere = true
+		return
+	}
 	e.queue[rank] = append(e.queue[rank], command{kernel, append([]abi.Arg(nil), args...)})
 	e.submitted[rank]++
 }

@@ -13,7 +13,7 @@ func (e *Engine) Wait(ctx context.Context) error {
 	if e.broken != nil {
 		return e.broken
 	}
-	work := false
+	work := e.elsewhere
 	for _, q := range e.queue {
 		work = work || len(q) > 0
 	}
@@ -37,6 +37,7 @@ func (e *Engine) Wait(ctx context.Context) error {
 }
 
 func (e *Engine) forgetQueue() {
+	e.elsewhere = false
 	for r := range e.queue {
 		e.queue[r] = e.queue[r][:0]
 	}
@@ -53,7 +54,7 @@ func (e *Engine) queues(g *group) [][]command {
 
 // start brings the GPUs' memory up to date and launches the steps.
 func (e *Engine) start(plans [][]step) (written []*Buffer, err error) {
-	if err := e.growWindows(); err != nil {
+	if err := e.renew(); err != nil {
 		return nil, err
 	}
 	e.windows.filled = max(e.windows.filled, e.windows.used)

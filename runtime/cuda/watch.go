@@ -108,7 +108,7 @@ func (w *watch) look(now time.Time) error {
 			}
 		}
 	}
-	for r := range w.e.home {
+	for _, r := range w.e.local() {
 		progress += w.e.control(r).Progress
 	}
 	w.judge(now, progress)
@@ -134,7 +134,7 @@ func (w *watch) judge(now time.Time, progress int64) {
 
 // findFault notes the first rank that failed by itself.
 func (w *watch) findFault() {
-	for r := range w.e.home {
+	for _, r := range w.e.local() {
 		if c := w.e.control(r).Fault.Code; w.first < 0 && c != abi.OK && c != abi.Aborted && c != abi.TimedOut {
 			w.first = r
 		}
@@ -169,7 +169,7 @@ func (w *watch) finish() error {
 	}
 	w.findFault()
 	late := false
-	for r := range e.home {
+	for _, r := range e.local() {
 		late = late || e.control(r).Fault.Code == abi.TimedOut
 	}
 	if err := w.download(); err != nil {
@@ -245,7 +245,7 @@ func (e *Engine) breakDown(err error) error {
 // failure describes all ranks.
 func (w *watch) failure(stuck bool) error {
 	f := &failure.Failure{Cause: w.cause, First: w.first, After: w.e.cfg.Timeout.String()}
-	for r := range w.e.home {
+	for _, r := range w.e.local() {
 		f.Ranks = append(f.Ranks, w.rank(r, stuck))
 	}
 	return f

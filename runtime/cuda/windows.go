@@ -13,6 +13,8 @@ type windows struct {
 	segments []scratch // by rank, all of one size
 	used     int64
 	filled   int64 // of the segments, what kernels may have written: the rest is zero
+	dirty    int64 // what they wrote before the last reset
+	handles  map[int]IPCHandle
 	domains  [][]int
 	stale    bool    // segments or domains have changed since the GPUs were told
 	where    [][]Ptr // domain, rank -> abi.Domain; 0 for those who are not in it
@@ -65,12 +67,75 @@ func (e *Engine) ResetWindows() {
 		}
 	}
 	w.views = nil
-	for r, s := range w.segments {
-		if n := min(w.filled, s.size); n > 0 && e.broken == nil {
-			e.home[r].dev.Zero(e.home[r].main, s.at, n)
+	w.dirty, w.filled = max(w.dirty, w.filled), 0
+}
+
+// renew zeroes what was filled before the windows were freed. Where other processes write into them, all
+// have to be done before, and none may begin until all are zeroed.
+func (e *Engine) renew() error {
+	w := &e.windows
+	share := e.cfg.Share
+	if share != nil && w.dirty > 0 {
+		if _, err := share.Exchange(nil); err != nil {
+			return err
 		}
 	}
-	w.filled = 0
+	for _, r := range e.local() {
+		s, g := w.segments[r], e.home[r]
+		if n := min(w.dirty, s.size); n > 0 {
+			if err := g.dev.Zero(g.main, s.at, n); err != nil {
+				return err
+			}
+		}
+	}
+	w.dirty = 0
+	if err := e.growWindows(); err != nil || share == nil {
+		return err
+	}
+	for _, g := range e.groups {
+		if err := e.finish(g, g.main, g.ready); err != nil {
+			return err
+		}
+	}
+	return e.exchange()
+}
+
+// exchange tells the other processes of this one's segments, and opens theirs. Memory that others may
+// still have open is not freed: segments grow by doubling.
+func (e *Engine) exchange() error {
+	w := &e.windows
+	mine := map[int]IPCHandle{}
+	for _, r := range e.local() {
+		if w.segments[r].at == 0 {
+			continue
+		}
+		h, err := e.home[r].dev.ExportMemory(w.segments[r].at)
+		if err != nil {
+			return fmt.Errorf("windows of rank %d: %w", r, err)
+		}
+		mine[r] = h
+	}
+	all, err := e.cfg.Share.Exchange(mine)
+	if err != nil {
+		return err
+	}
+	if w.handles == nil {
+		w.handles = map[int]IPCHandle{}
+	}
+	for r, h := range all {
+		s := &w.segments[r]
+		if e.home[r] != nil || w.handles[r] == h && s.at != 0 {
+			continue
+		}
+		if s.at != 0 {
+			e.groups[0].dev.CloseMemory(s.at)
+		}
+		if s.at, err = e.groups[0].dev.ImportMemory(h); err != nil {
+			return fmt.Errorf("windows of rank %d, in another process: %w", r, err)
+		}
+		w.handles[r], w.stale = h, true
+	}
+	return nil
 }
 
 // Window is part of a rank's window as the host sees it: read now and after every Wait, and written back
@@ -84,7 +149,14 @@ func (e *Engine) Window(rank int, offset, bytes int64) ([]byte, error) {
 	if e.broken != nil {
 		return nil, e.broken
 	}
-	if err := e.growWindows(); err != nil {
+	if e.home[rank] == nil {
+		return nil, fmt.Errorf("rank %d has another process", rank)
+	}
+	look := e.renew
+	if e.cfg.Share != nil { // the processes meet only in Wait
+		look = e.growWindows
+	}
+	if err := look(); err != nil {
 		return nil, err
 	}
 	g := e.home[rank]
@@ -119,7 +191,7 @@ func (e *Engine) finish(g *group, s Stream, ev Event) error {
 func (e *Engine) growWindows() error {
 	const least = 2 << 20
 	w := &e.windows
-	for r := range w.segments {
+	for _, r := range e.local() {
 		old := w.segments[r]
 		if w.used <= old.size {
 			continue
@@ -146,7 +218,9 @@ func (e *Engine) growWindows() error {
 		if err := e.finish(g, g.main, g.ready); err != nil {
 			return err
 		}
-		g.dev.Free(old.at)
+		if e.cfg.Share == nil {
+			g.dev.Free(old.at)
+		}
 	}
 	return nil
 }
@@ -191,7 +265,9 @@ func (e *Engine) writeDomain(g *group, id int) {
 	dev, devAt := g.tables.add(4 * n)
 	for i, d := range members {
 		put(base[8*i:], w.segments[d].at)
-		put(ctl[8*i:], e.home[d].controlOf(d))
+		if e.home[d] != nil {
+			put(ctl[8*i:], e.home[d].controlOf(d))
+		}
 		put(dev[4*i:], int32(d))
 	}
 	for i, d := range members {

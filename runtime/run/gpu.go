@@ -28,7 +28,7 @@ func (u *unit) openGPU() (controller.Backend, error) {
 		}
 	}
 	u.o.stage("starting ranks")
-	b, err := controller.NewCUDA(cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout}, u.gpu)
+	b, err := controller.NewCUDA(cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout, Share: u.o.Share}, u.gpu)
 	if err != nil {
 		return nil, gpuError(err)
 	}

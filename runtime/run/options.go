@@ -45,6 +45,7 @@ type Options struct {
 	Sanitize toolchain.Sanitizer
 	Open     func(lowered *ir.Module, ranks int) (controller.Backend, error)
 	Driver   cuda.Driver // nil: the machine's
+	Share    *cuda.Share
 
 	// Stage, if set, is told what is being done, for a progress line.
 	Stage func(string)

@@ -1,0 +1,93 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"ptoc/codegen/abi"
+	"ptoc/runtime/cuda"
+	"ptoc/runtime/failure"
+	"ptoc/tests/cudasim"
+)
+
+// Kernels as the engine sees them, by hand: one records its argument as its fault, one never ends.
+const byHand = `.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry fail(.param .u64 launch)
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %rd<5>;
+	ld.param.u64 %rd1, [launch];
+	ld.global.u64 %rd2, [%rd1];
+	ld.global.u64 %rd3, [%rd1+8];
+	ld.global.u64 %rd4, [%rd2+32];
+	ld.global.u32 %r1, [%rd3];
+	st.global.u32 [%rd4], %r1;
+	ret;
+}
+
+.visible .entry spin(.param .u64 launch)
+{
+	.reg .b64 %rd<2>;
+	ld.param.u64 %rd1, [launch];
+$again:
+	bra.uni $again;
+}
+`
+
+func engine(t *testing.T) *cuda.Engine {
+	if at := abi.Offset[abi.GPUCtx]("Fault"); at != 32 {
+		t.Fatalf("the fault is at %d", at)
+	}
+	e, err := cuda.Open(cuda.Config{Driver: &cudasim.Driver{NsPerStep: 1000, StepLimit: 1e8}, Ranks: 1, PTX: byHand, Timeout: 10 * time.Millisecond,
+		Grace: 5 * time.Millisecond, Kernels: []cuda.Kernel{{Name: "fail", Symbol: "fail", Threads: 1}, {Name: "spin", Symbol: "spin", Threads: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestAnEngineRecoversFromAFault(t *testing.T) {
+	e := engine(t)
+	for _, code := range []abi.Code{abi.OK, abi.Assert, abi.OK} {
+		e.Submit(0, 0, []abi.Arg{{Value: int64(code)}})
+		err := e.Wait(context.Background())
+		var f *failure.Failure
+		if code == abi.OK {
+			if err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if !errors.As(err, &f) || f.First != 0 || f.Ranks[0].Code != code || f.Ranks[0].State != failure.Failed {
+			t.Fatalf("%v", err)
+		}
+		if err := e.Recover(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAKernelThatDoesNotStopIsReportedAsStuck(t *testing.T) {
+	e := engine(t)
+	e.Submit(0, 1, nil)
+	err := e.Wait(context.Background())
+	var f *failure.Failure
+	if !errors.As(err, &f) || f.Cause != failure.Timeout || f.Ranks[0].State != failure.Stuck || f.Ranks[0].Code != abi.Stuck {
+		t.Fatalf("%v", err)
+	}
+	e.Submit(0, 0, []abi.Arg{{}})
+	if err := e.Wait(context.Background()); err == nil {
+		t.Error("the engine goes on")
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
