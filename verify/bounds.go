@@ -1,57 +1,120 @@
 package verify
 
 import (
+	"fmt"
+
 	"ptoc/ir"
+	"ptoc/ir/prove"
 	"ptoc/lang/diag"
+	"ptoc/lang/source"
 )
 
-// Bounds reports the accesses that lie outside of their memory in some iteration of their loops, for
-// every number of ranks and every extent. Offsets are polynomials over symbols, ranks and loop counters;
-// an interval of two such polynomials is followed through each op. A counter takes both its ends, so an
-// end that lies outside is an error; whatever is only possible is left to the run-time check.
-func Bounds(m *ir.Module) []Finding {
+// Bounds reports the accesses that lie outside of their memory in some iteration of their loops, and the peers
+// that do not exist, for every number of ranks and every extent. Offsets are polynomials over symbols,
+// ranks and loop counters with // and %; package prove finds their bounds. A counter takes both its
+// ends, and so does a rank, so an end that certainly lies outside is an error; whatever is only
+// possible is left to the run-time check.
+func Bounds(m *ir.Module) []Finding { return boundsOf(m, nil).findings }
+
+// boundsOf looks at all kernels. ranks are the symbols that may be taken for the number of ranks.
+func boundsOf(m *ir.Module, ranks map[string]bool) *bounds {
 	c := &bounds{seen: map[*ir.Op]bool{}}
 	for _, f := range m.Funcs {
-		if f.Kind == ir.Chip || f.Kind == ir.InCore {
-			c.block(f.Body)
+		if f.Kind != ir.Chip && f.Kind != ir.InCore {
+			continue
 		}
+		c.facts, c.everywhere = prove.For(f), onEveryRank(m, f)
+		n := c.facts.AnyNRanks()
+		if n != nil {
+			c.facts.AssumeRanks(ir.DimOf(n)) // windows of one kernel share a domain, or the run will say so
+		}
+		for s := range ranks {
+			if n != nil {
+				c.facts.Assume(s, ir.DimOf(n))
+			} else {
+				c.facts.AssumeRanks(ir.SymDim(s))
+			}
+		}
+		c.block(f.Body, true)
 	}
-	return c.findings
+	return c
 }
 
 type bounds struct {
-	loops    []*ir.Op // around the op, none of them under a branch since the loop outside
-	findings []Finding
-	seen     map[*ir.Op]bool
+	facts      *prove.Facts
+	everywhere bool     // every rank runs the function: its rank takes every value
+	loops      []*ir.Op // around the op
+	findings   []Finding
+	seen       map[*ir.Op]bool
+	places     []bounded
 }
 
-// block walks ops that certainly run: branches are left out, and loops that may not run.
-func (c *bounds) block(b *ir.Block) {
-	for _, op := range b.Ops {
-		switch {
-		case op.Kind == ir.For:
-			if runs(op) {
-				c.loops = append(c.loops, op)
-				c.block(op.Regions[0])
-				c.loops = c.loops[:len(c.loops)-1]
+// bounded is an operand that must lie within bounds.
+type bounded struct {
+	at     source.Span
+	proved bool // for every number of ranks and every extent
+}
+
+// onEveryRank reports whether f is dispatched in just one place, which is a loop over all ranks.
+func onEveryRank(m *ir.Module, f *ir.Func) bool {
+	sites, all := 0, false
+	var walk func(b *ir.Block, certain bool)
+	walk = func(b *ir.Block, certain bool) {
+		for _, op := range b.Ops {
+			if op.Kind == ir.Call && op.Callee() == f {
+				sites++
+				loop := loopOverRanks(op.Val("device"))
+				all = certain && loop
 			}
-		case op.Kind == ir.If, op.Kind == ir.While:
+			for _, r := range op.Regions {
+				walk(r, certain && op.Kind != ir.If && op.Kind != ir.While)
+			}
+		}
+	}
+	for _, g := range m.Funcs {
+		walk(g.Body, true)
+	}
+	return sites == 1 && all
+}
+
+func loopOverRanks(device *ir.Value) bool {
+	if device == nil {
+		return false
+	}
+	loop := prove.LoopOf(device)
+	return loop != nil && ir.DimOf(loop.Val("start")).Is(0) && loop.Val("stop").Def != nil && loop.Val("stop").Def.Kind == ir.WorldSize
+}
+
+// block walks ops; certain says that they run.
+func (c *bounds) block(b *ir.Block, certain bool) {
+	for _, op := range b.Ops {
+		switch op.Kind {
+		case ir.For:
+			c.loops = append(c.loops, op)
+			c.block(op.Regions[0], certain && c.runs(op))
+			c.loops = c.loops[:len(c.loops)-1]
+		case ir.If, ir.While:
+			for _, r := range op.Regions {
+				c.block(r, false)
+			}
 		default:
-			c.op(op)
+			c.op(op, certain)
 		}
 	}
 }
 
-// runs reports whether a loop counts upwards at least once: its trip count is a positive constant.
-func runs(op *ir.Op) bool {
+// runs reports whether a loop counts upwards at least once.
+func (c *bounds) runs(op *ir.Op) bool {
 	step, ok := op.Val("step").ConstInt()
-	n, known := ir.DimOf(op.Val("stop")).Sub(ir.DimOf(op.Val("start"))).Const()
-	return ok && step > 0 && known && n > 0
+	return ok && step > 0 && c.facts.Nonneg(ir.DimOf(op.Val("stop")).Sub(ir.DimOf(op.Val("start"))).Sub(ir.ConstDim(1)))
 }
 
-func (c *bounds) op(op *ir.Op) {
+func (c *bounds) op(op *ir.Op, certain bool) {
 	for _, e := range op.Kind.Effects {
-		if e.Offsets == "" || e.Mem == "" || c.seen[op] || !op.Arg(e.Offsets).Given() {
+		if e.Peer != "" {
+			c.peer(op, e, certain)
+		}
+		if e.Offsets == "" || e.Mem == "" || !op.Arg(e.Offsets).Given() {
 			continue
 		}
 		t, ok := op.Val(e.Mem).Type.(*ir.Tensor)
@@ -60,11 +123,18 @@ func (c *bounds) op(op *ir.Op) {
 		}
 		offs := op.Vals(e.Offsets)
 		shape := accessShape(op, e, len(offs))
-		for i, o := range offs {
-			if shape != nil {
-				c.check(op, e.Mem, i, ir.DimOf(o), shape[i], t.Dims[i])
+		proved := shape != nil
+		for i := range shape {
+			off := ir.DimOf(offs[i])
+			if c.facts.Within(off, shape[i], t.Dims[i]) {
+				continue
+			}
+			proved = false
+			if certain && !c.seen[op] {
+				c.check(op, e.Mem, i, off, shape[i], t.Dims[i])
 			}
 		}
+		c.places = append(c.places, bounded{op.Span, proved})
 	}
 }
 
@@ -94,80 +164,186 @@ func accessShape(op *ir.Op, e ir.Effect, rank int) []ir.Dim {
 	return shape
 }
 
-// check reports an offset whose least value is negative, or whose greatest end is past the extent. Both
-// ends are taken only where the offset is linear in counters of loops that run.
+// check reports an offset whose least value is negative, or whose greatest end is past the extent.
 func (c *bounds) check(op *ir.Op, mem string, i int, off, size, extent ir.Dim) {
-	lo, okLo := c.end(off, false)
-	hi, okHi := c.end(off.Add(size), true)
+	one := ir.ConstDim(1)
 	name := mem
 	if v := op.Val(mem); v.Name != "" {
 		name = v.Name
 	}
-	if n, ok := lo.Const(); okLo && ok && n < 0 {
-		c.report(op, "dimension %d of %s is accessed from %d on", i, name, n)
+	if lo, ok := c.end(off, false); ok && c.facts.Nonneg(lo.Scale(-1).Sub(one)) {
+		c.report(diag.OutOfBounds, op, "dimension %d of %s is accessed from %s on", i, name, lo)
 		return
 	}
-	if n, ok := hi.Sub(extent).Const(); okHi && ok && n > 0 {
-		c.report(op, "dimension %d of %s is accessed up to %s, which has %s", i, name, hi, extent)
+	if hi, ok := c.end(off.Add(size), true); ok && c.facts.Nonneg(size.Sub(one)) && c.facts.Nonneg(hi.Sub(extent).Sub(one)) {
+		c.report(diag.OutOfBounds, op, "dimension %d of %s is accessed up to %s, which has %s", i, name, c.text(hi), extent)
 	}
 }
 
-func (c *bounds) report(op *ir.Op, format string, args ...any) {
-	if c.seen[op] {
+// peer looks at a peer operand.
+func (c *bounds) peer(op *ir.Op, e ir.Effect, certain bool) {
+	v := op.Val(e.Peer)
+	if v == nil {
 		return
 	}
+	d, one := ir.DimOf(v), ir.ConstDim(1)
+	window, _ := ir.Root(op.Val(e.Mem))
+	n, known := c.facts.Ranks(window)
+	if !known {
+		c.places = append(c.places, bounded{op.Span, d.Is(0)})
+		return
+	}
+	proved := c.facts.Nonneg(d) && c.facts.Nonneg(n.Sub(d).Sub(one))
+	c.places = append(c.places, bounded{op.Span, proved})
+	if proved || !certain || c.seen[op] {
+		return
+	}
+	if lo, ok := c.end(d, false); ok && c.facts.Nonneg(lo.Scale(-1).Sub(one)) {
+		c.report(diag.NoSuchPeer, op, "rank %s is addressed", c.text(lo))
+	} else if hi, ok := c.end(d, true); ok && c.facts.Nonneg(hi.Sub(n)) {
+		c.report(diag.NoSuchPeer, op, "rank %s is addressed, and ranks count from 0", c.text(hi))
+	}
+}
+
+func (c *bounds) report(code diag.Code, op *ir.Op, format string, args ...any) {
 	c.seen[op] = true
-	c.findings = append(c.findings, Finding{Diagnostic: diag.New(diag.OutOfBounds, op.Span, format, args...), Layer: "static"})
+	c.findings = append(c.findings, Finding{Diagnostic: diag.New(code, op.Span, format, args...), Layer: "static"})
 }
 
-// end replaces loop counters by the first or last value that makes d least or greatest; false if d
-// depends on other run-time values, or on a counter in more than one way.
+// text writes a dim with the names that the program gives its values.
+func (c *bounds) text(d ir.Dim) string {
+	return d.Text(func(v *ir.Value) string {
+		if v.Name == "" {
+			return "?"
+		}
+		return v.Name
+	})
+}
+
+// end replaces loop counters and ranks by the first or last value that makes d least or greatest; false if
+// d depends on other run-time values, or on one of these in more than one way.
 func (c *bounds) end(d ir.Dim, greatest bool) (ir.Dim, bool) {
-	for range c.loops { // inner bounds may mention outer counters
-		for i := len(c.loops) - 1; i >= 0; i-- {
-			counter := c.loops[i].Regions[0].Args[0]
-			coef, ok := coefficient(d, counter)
-			if !ok {
-				return d, false
+	d = c.facts.Plain(d)
+	for range 2 * (len(c.loops) + 1) { // inner bounds may mention outer counters
+		v, first, last := c.variable(d)
+		if v == nil {
+			break
+		}
+		coef, ok := coefficient(d, v)
+		if !ok {
+			return d, false
+		}
+		at := first
+		switch {
+		case c.facts.Nonneg(coef):
+			if greatest {
+				at = last
 			}
-			if coef == 0 {
-				continue
+		case c.facts.Nonneg(coef.Scale(-1)):
+			if !greatest {
+				at = last
 			}
-			at := ir.DimOf(c.loops[i].Val("start"))
-			if (coef > 0) == greatest {
-				at = last(c.loops[i])
-			}
-			d = d.Subst(func(a ir.Atom) (ir.Dim, bool) { return at, a.Op == ir.AtomVal && a.Val == counter })
+		default:
+			return d, false
+		}
+		d = d.Subst(func(a ir.Atom) (ir.Dim, bool) { return at, a.Op == ir.AtomVal && a.Val == v })
+	}
+	known := true
+	d.Walk(func(a ir.Atom) {
+		known = known && (a.Op != ir.AtomVal || a.Val.Def != nil && a.Val.Def.Kind == ir.NRanks)
+	})
+	return d, known
+}
+
+// variable is a counter or rank in d that takes all values between two ends; nil if there is none. Inner
+// counters come first, and ranks last: the ends of some depend on others.
+func (c *bounds) variable(d ir.Dim) (v *ir.Value, first, last ir.Dim) {
+	inside := map[*ir.Value]bool{}
+	var rank *ir.Value
+	var ranks ir.Dim
+	d.Walk(func(a ir.Atom) {
+		if a.Op != ir.AtomVal {
+			return
+		}
+		inside[a.Val] = true
+		if n, ok := c.ranksOf(a.Val); ok && c.everywhere {
+			rank, ranks = a.Val, n
+		}
+	})
+	for i := len(c.loops) - 1; i >= 0; i-- {
+		l := c.loops[i]
+		if v := l.Regions[0].Args[0]; inside[v] {
+			return v, c.facts.Plain(ir.DimOf(l.Val("start"))), c.facts.Plain(lastOf(l))
 		}
 	}
-	return d, !d.HasValues()
+	if rank == nil {
+		return nil, first, last
+	}
+	return rank, ir.ConstDim(0), ranks.Sub(ir.ConstDim(1))
 }
 
-// last is the counter's value in the last iteration.
-func last(op *ir.Op) ir.Dim {
+// ranksOf is how many ranks there are where v is the rank.
+func (c *bounds) ranksOf(v *ir.Value) (ir.Dim, bool) {
+	if v.Def == nil || v.Def.Kind != ir.Rank || v.Def.Val("ctx").Def == nil {
+		return ir.Dim{}, false
+	}
+	root, _ := ir.Root(v.Def.Val("ctx").Def.Val("target"))
+	return c.facts.Ranks(root)
+}
+
+// lastOf is the counter's value in the last iteration of a loop that counts upwards.
+func lastOf(op *ir.Op) ir.Dim {
 	step, _ := op.Val("step").ConstInt()
 	start := ir.DimOf(op.Val("start"))
-	n, _ := ir.DimOf(op.Val("stop")).Sub(start).Const()
-	return start.Add(ir.ConstDim((n - 1) / step * step))
+	trips := ir.DimOf(op.Val("stop")).Sub(start).Sub(ir.ConstDim(1)).Div(ir.ConstDim(max(step, 1)))
+	return start.Add(trips.Scale(step))
 }
 
-// coefficient is that of a value which occurs in d linearly, alone; 0 if it does not occur.
-func coefficient(d ir.Dim, v *ir.Value) (int64, bool) {
-	coef, linear := int64(0), true
+// coefficient is that of a value which occurs in d linearly; false if it occurs in another way too.
+func coefficient(d ir.Dim, v *ir.Value) (ir.Dim, bool) {
+	is := func(a ir.Atom) bool { return a.Op == ir.AtomVal && a.Val == v }
+	coef, linear := ir.Dim{}, true
 	d.Terms(func(k int64, atoms []ir.Atom) {
+		hits, rest := 0, ir.ConstDim(k)
 		for _, a := range atoms {
-			hit := a.Op == ir.AtomVal && a.Val == v
-			if !hit && a.Op != ir.AtomVal && a.Op != ir.AtomSym {
-				inside := false
-				a.A.Walk(func(b ir.Atom) { inside = inside || b.Op == ir.AtomVal && b.Val == v })
-				a.B.Walk(func(b ir.Atom) { inside = inside || b.Op == ir.AtomVal && b.Val == v })
-				linear = linear && !inside
+			if is(a) {
+				hits++
+				continue
 			}
-			if hit {
-				coef += k
-				linear = linear && len(atoms) == 1
-			}
+			a.A.Walk(func(b ir.Atom) { linear = linear && !is(b) })
+			a.B.Walk(func(b ir.Atom) { linear = linear && !is(b) })
+			rest = rest.Mul(prove.DimOf(a))
+		}
+		linear = linear && hits <= 1
+		if hits == 1 {
+			coef = coef.Add(rest)
 		}
 	})
 	return coef, linear
+}
+
+// everyRankCount says how many of the program's own accesses are within bounds for every number of ranks.
+func (p *Program) everyRankCount() string {
+	if p.allBounds == "" {
+		all, proved := 0, 0
+		own := p.entryFunc().Span.File
+		for _, x := range boundsOf(p.Lowered, p.rankSymbols()).places {
+			if x.at.File != own {
+				continue // library code is lowered for the number of ranks
+			}
+			all++
+			if x.proved {
+				proved++
+			}
+		}
+		switch {
+		case all == 0:
+			p.allBounds = "no accesses"
+		case proved == all:
+			p.allBounds = fmt.Sprintf("%s, for every number of ranks and every extent", plural(all, "access"))
+		default:
+			p.allBounds = fmt.Sprintf("%d of %d accesses for every number of ranks and every extent, the others for these", proved, all)
+		}
+	}
+	return p.allBounds
 }

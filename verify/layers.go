@@ -114,7 +114,7 @@ func (boundsLayer) Check(p *Program, s Scope) Verdict {
 	case len(r.stuck) > 0:
 		v.Reason = "the program hangs before its end"
 	default:
-		v.Status = Proved
+		v.Status, v.Reason = Proved, p.everyRankCount()
 	}
 	return v
 }

@@ -16,7 +16,8 @@ type Program struct {
 	Final   *ir.Module // after the whole pipeline, for the value proof; Lowered where it is not given
 	Entry   string     // the host function
 
-	runs map[runKey]*run
+	runs      map[runKey]*run
+	allBounds string // what is known for every number of ranks
 }
 
 // NewProgram picks the host function called entry, or the only one that no other calls. lowered may

@@ -84,8 +84,8 @@ func (p *Facts) upper(a ir.Atom, fuel int) []ir.Dim {
 
 func (p *Facts) upperOf(v *ir.Value) []ir.Dim {
 	if v.Def != nil && v.Def.Kind == ir.Rank {
-		if n := p.nranks[window(v.Def)]; n != nil {
-			return []ir.Dim{ir.DimOf(n).Sub(one)}
+		if n, ok := p.Ranks(window(v.Def)); ok {
+			return []ir.Dim{n.Sub(one)}
 		}
 		return nil
 	}
@@ -141,7 +141,7 @@ func MultipleOf(d ir.Dim, n int64) bool {
 	found := false
 	d.Terms(func(coef int64, atoms []ir.Atom) {
 		if coef == -1 && len(atoms) == 1 && atoms[0].Op == ir.AtomMod && atoms[0].B.Is(n) {
-			found = found || divides(d.Add(dimOf(atoms[0])).Sub(atoms[0].A))
+			found = found || divides(d.Add(DimOf(atoms[0])).Sub(atoms[0].A))
 		}
 	})
 	return found

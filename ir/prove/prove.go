@@ -14,6 +14,7 @@ type Facts struct {
 	nranks map[*ir.Value]*ir.Value // window -> how many ranks its domain has
 	same   map[*ir.Value]*ir.Value // a rank or number of ranks that was asked for before
 	equal  map[string]ir.Dim       // symbols that are assumed to be something else
+	ranks  *ir.Dim                 // the number of ranks, where the function does not ask for it
 
 	proved map[string]bool
 	failed map[string]int // dims that could not be proved, and how hard that was tried
@@ -60,6 +61,20 @@ func window(op *ir.Op) *ir.Value {
 
 // NRanks is the number of ranks that share a window, if the function asks for it; else nil.
 func (p *Facts) NRanks(window *ir.Value) *ir.Value { return p.nranks[window] }
+
+// Ranks is the number of ranks that share a window; false: nothing is known of it.
+func (p *Facts) Ranks(window *ir.Value) (ir.Dim, bool) {
+	switch n := p.nranks[window]; {
+	case n != nil:
+		return ir.DimOf(n), true
+	case p.ranks != nil:
+		return *p.ranks, true
+	}
+	return ir.Dim{}, false
+}
+
+// AssumeRanks takes d for the number of ranks wherever the function does not ask for it.
+func (p *Facts) AssumeRanks(d ir.Dim) { p.ranks = &d }
 
 // AnyNRanks is some number of ranks that the function asks for; nil if it asks for none.
 func (p *Facts) AnyNRanks() *ir.Value {
@@ -158,7 +173,7 @@ func (p *Facts) search(d ir.Dim, fuel int) bool {
 			}
 			for _, b := range bounds {
 				// Only this term's atom is replaced: its sign decides which bound is safe.
-				if p.prove(d.Add(times(b.Sub(dimOf(a)).Scale(t.coef), rest)), fuel-1) {
+				if p.prove(d.Add(times(b.Sub(DimOf(a)).Scale(t.coef), rest)), fuel-1) {
 					return true
 				}
 			}
@@ -173,7 +188,7 @@ func without(atoms []ir.Atom, i int) []ir.Atom {
 
 func times(d ir.Dim, atoms []ir.Atom) ir.Dim {
 	for _, a := range atoms {
-		d = d.Mul(dimOf(a))
+		d = d.Mul(DimOf(a))
 	}
 	return d
 }
@@ -203,7 +218,7 @@ func (p *Facts) quotients(t term, fuel int) []ir.Dim {
 		if coef > 0 {
 			bound = a.A.Sub(a.B).Add(one)
 		}
-		out = append(out, times(bound.Sub(dimOf(a).Mul(a.B)).Scale(coef), rest))
+		out = append(out, times(bound.Sub(DimOf(a).Mul(a.B)).Scale(coef), rest))
 	}
 	return out
 }
@@ -212,15 +227,15 @@ var one = ir.ConstDim(1)
 
 func indexOf(atoms []ir.Atom, d ir.Dim) int {
 	for i, a := range atoms {
-		if dimOf(a).Equal(d) {
+		if DimOf(a).Equal(d) {
 			return i
 		}
 	}
 	return -1
 }
 
-// dimOf is the dim that is just a.
-func dimOf(a ir.Atom) ir.Dim {
+// DimOf is the dim that is just a.
+func DimOf(a ir.Atom) ir.Dim {
 	switch a.Op {
 	case ir.AtomSym:
 		return ir.SymDim(a.Sym)

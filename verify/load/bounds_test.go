@@ -1,0 +1,104 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ptoc/lang/source"
+	"ptoc/verify"
+)
+
+// around is a program whose kernel is body: x is [N, 64], y [64], data a window [NR, 64], signal one of cells.
+func around(body string) string {
+	return `NR = pl.dynamic("NR")
+N = pl.dynamic("N")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[N, 64], pl.FP32], y: pl.Out[pl.Tensor[[1, 64], pl.FP32]],
+         data: pl.InOut[pld.DistributedTensor[[NR, 64], pl.FP32]], signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+    ctx = pld.get_comm_ctx(data)
+    me = pld.rank(ctx)
+    n = pld.nranks(ctx)
+` + body + `
+@pl.jit.host
+def main(x: pl.Tensor[[NR, N, 64], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 64], pl.FP32]]):
+    data = pld.alloc_window_buffer([NR, 64], dtype=pl.FP32)
+    signal = pld.alloc_window_buffer([NR, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(x[r], y[r], pld.window(data, [NR, 64], dtype=pl.FP32), pld.window(signal, [NR, 1], dtype=pl.INT32), device=r)
+`
+}
+
+func unit(t *testing.T, text string) *Unit {
+	t.Helper()
+	u, err := Source(source.NewFile("test.pl", text), Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return u
+}
+
+func TestBoundsHoldForEveryNumberOfRanksWhereTheyCanBeProved(t *testing.T) {
+	for body, want := range map[string]string{
+		`    for i in pl.range(N):
+        pl.store(pl.load(x, [i, 0], [1, 64]), [0, 0], y)
+`: "2 accesses, for every",
+		`    for i in pl.range(N // 4):
+        pl.store(pl.load(x, [i * 4 + 3, 0], [1, 64]), [me, 0], data)
+`: "2 accesses, for every",
+		`    t = pld.tile.remote_load(data, peer=(me + n - 1) % n, offsets=[(me + 1) % n, 32], shape=[1, 32])
+    pl.store(t, [0, 0], y)
+`: "3 accesses, for every",
+		`    pld.notify(signal, (me + 1) % n, [me, 0], 1)
+    pld.wait(signal, [(me + n - 1) % n, 0], 1)
+`: "3 accesses, for every",
+		`    pl.store(pl.load(x, [5, 0], [1, 64]), [0, 0], y)
+`: "1 of 2 accesses for every",
+		`    share = 64 // n
+    for p in pl.range(n):
+        for i in pl.range(share):
+            pl.write(y, [0, p * share + i], 1.0)
+`: "1 access, for every",
+		`    share = 64 // n
+    for p in pl.range(n):
+        pl.write(y, [0, p * share + share - 1], 1.0)
+`: "0 of 1 accesses for every", // more than 64 ranks have shares of 0
+	} {
+		p, err := unit(t, around(body)).Program(2)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, body)
+		}
+		v := verify.Check(p, []string{"bounds"}, []verify.Scope{p.Scope(2, 1, nil)}).Verdicts[0]
+		if !strings.HasPrefix(v.Reason, want) {
+			t.Errorf("%s, want %s:\n%s", v.Reason, want, body)
+		}
+	}
+}
+
+func TestAnAccessThatIsOutOfBoundsForEveryNumberOfRanksIsReportedInEveryCompile(t *testing.T) {
+	for body, want := range map[string]string{
+		"    for i in pl.range(n):\n        pl.store(pl.load(x, [0, 0], [1, 64]), [0, i], y)\n":                    "",
+		"    for i in pl.range(1, 9):\n        pl.store(pl.load(x, [0, i], [1, 60]), [0, 0], y)\n":                 "E0601: dimension 1 of x is accessed up to 68, which has 64",
+		"    pld.notify(signal, me + 1, [me, 0], 1)\n":                                                             "E0602: rank n is addressed, and ranks count from 0",
+		"    pld.notify(signal, me - 1, [me, 0], 1)\n":                                                             "E0602: rank -1 is addressed",
+		"    pld.notify(signal, n, [me, 0], 1)\n":                                                                  "E0602: rank n is addressed, and ranks count from 0",
+		"    if me + 1 < n:\n        pld.notify(signal, me + 1, [me, 0], 1)\n":                                     "",
+		"    for i in pl.range(me + 1):\n        pld.notify(signal, i, [me, 0], 1)\n":                              "",
+		"    for i in pl.range(n):\n        pld.notify(signal, i + 1, [me, 0], 1)\n":                               "E0602: rank n is addressed, and ranks count from 0",
+		"    for i in pl.range(me + 1):\n        pld.notify(signal, n - 1 - me + i, [me, 0], 1)\n":                 "",
+		"    for i in pl.range(N):\n        pl.store(pl.load(x, [i + 1, 0], [1, 64]), [0, 0], y)\n":                "", // N may be 0
+		"    for i in pl.range(0, N + 1):\n        pl.store(pl.load(x, [i, 0], [1, 64]), [0, 0], y)\n":             "E0601: dimension 0 of x is accessed up to N + 1, which has N",
+		"    for i in pl.range(0, 2 * N + 1, 2):\n        pl.store(pl.load(x, [i // 2, 0], [1, 64]), [0, 0], y)\n": "",
+		"    for i in pl.range(0, 2 * N + 1, 2):\n        pl.store(pl.load(x, [i, 0], [1, 64]), [0, 0], y)\n":      "E0601: dimension 0 of x is accessed up to N * 2 + 1, which has N",
+		"    for i in pl.range(0, N * 8 + 1, 4):\n        pl.store(pl.load(x, [i - 4, 0], [1, 64]), [0, 0], y)\n":  "E0601: dimension 0 of x is accessed from -4 on",
+	} {
+		var got []string
+		for _, f := range verify.Bounds(unit(t, around(body)).Checked) {
+			got = append(got, fmt.Sprintf("%s: %s", f.Code, f.Message))
+		}
+		if s := strings.Join(got, "; "); s != want {
+			t.Errorf("%q, want %q:\n%s", s, want, body)
+		}
+	}
+}
