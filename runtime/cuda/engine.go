@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -226,10 +227,31 @@ func (g *group) prepare(cfg *Config) (err error) {
 		return err
 	}
 	g.arenas = make([]scratch, len(g.ranks))
-	if err := g.dev.Zero(g.main, g.control, n); err != nil || cfg.PTX == "" {
+	if err := g.forgive(); err != nil || cfg.PTX == "" {
 		return err
 	}
 	return g.load(cfg)
+}
+
+// forgive clears the control blocks, and waits for it: the host looks at them through another stream.
+func (g *group) forgive() error {
+	if err := g.dev.Zero(g.main, g.control, controlBytes*int64(len(g.ranks))); err != nil {
+		return err
+	}
+	return g.finish(g.main, g.ready)
+}
+
+// finish waits for a stream.
+func (g *group) finish(s Stream, ev Event) error {
+	if err := g.dev.Record(ev, s); err != nil {
+		return err
+	}
+	for {
+		if done, err := g.dev.Done(ev); done || err != nil {
+			return err
+		}
+		runtime.Gosched()
+	}
 }
 
 // load loads the kernels.
@@ -252,12 +274,13 @@ func (g *group) load(cfg *Config) error {
 	return nil
 }
 
-// Close gives the GPUs back. What an engine allocated goes with the context's last user; a stuck kernel
-// is not waited for.
+// Close gives the GPUs back. One that does not work is left alone, because everything would wait for the
+// kernel that is stuck on it: it is free when the process ends.
 func (e *Engine) Close() error {
-	if e.broken == nil {
-		e.release()
+	if e.broken != nil {
+		return nil
 	}
+	e.release()
 	var err error
 	for _, g := range e.groups {
 		err = errors.Join(err, g.dev.Close())

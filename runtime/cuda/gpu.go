@@ -15,6 +15,10 @@ type gpu struct {
 	dev  int32
 	ctx  uintptr
 	info Info
+
+	streams []Stream // what Close destroys
+	events  []Event
+	modules []Module
 }
 
 // Attributes of a device, as cuda.h numbers them.
@@ -67,10 +71,11 @@ func (g *gpu) describe() error {
 		attrSharedOptIn: &in.SharedPerBlock, attrCooperative: &cooperate, attrPools: &pools, attrMaxThreads: &in.MaxThreadsPerBlock,
 		attrMemoryClock: &in.MemoryClockKHz, attrMemoryBus: &in.MemoryBusBits} {
 		var x int32
-		if err := g.call("cuDeviceGetAttribute", uintptr(unsafe.Pointer(&x)), uintptr(attr), uintptr(g.dev)); err != nil {
+		err := g.call("cuDeviceGetAttribute", uintptr(unsafe.Pointer(&x)), uintptr(attr), uintptr(g.dev))
+		if err != nil && (attr == attrMajor || attr == attrProcessors) {
 			return err
 		}
-		*to = int(x)
+		*to = int(x) // 0: the driver does not know it
 	}
 	in.CanCooperate, in.CanPool = cooperate != 0, pools != 0
 	if in.CanPool {
@@ -114,7 +119,18 @@ func (g *gpu) call(name string, args ...uintptr) error {
 
 func (g *gpu) Info() Info { return g.info }
 
+// Close destroys what was made in the context, which others may go on using. Memory is the maker's.
 func (g *gpu) Close() error {
+	for _, m := range g.modules {
+		g.call("cuModuleUnload", uintptr(m))
+	}
+	for _, e := range g.events {
+		g.call("cuEventDestroy_v2", uintptr(e))
+	}
+	for _, s := range g.streams {
+		g.call("cuStreamDestroy_v2", uintptr(s))
+	}
+	g.modules, g.events, g.streams = nil, nil, nil
 	if r := g.lib.do("cuDevicePrimaryCtxRelease_v2", uintptr(g.dev)); r != success {
 		return g.lib.failed("cuDevicePrimaryCtxRelease", r)
 	}
@@ -187,12 +203,16 @@ func (g *gpu) Zero(s Stream, at Ptr, bytes int64) error {
 }
 
 func (g *gpu) NewStream() (s Stream, err error) {
-	err = g.call("cuStreamCreate", uintptr(unsafe.Pointer(&s)), streamNonBlocking)
+	if err = g.call("cuStreamCreate", uintptr(unsafe.Pointer(&s)), streamNonBlocking); err == nil {
+		g.streams = append(g.streams, s)
+	}
 	return s, err
 }
 
 func (g *gpu) NewEvent() (e Event, err error) {
-	err = g.call("cuEventCreate", uintptr(unsafe.Pointer(&e)), 0)
+	if err = g.call("cuEventCreate", uintptr(unsafe.Pointer(&e)), 0); err == nil {
+		g.events = append(g.events, e)
+	}
 	return e, err
 }
 
@@ -247,17 +267,12 @@ func (g *gpu) Launch(s Stream, l Launch) error {
 	}
 	param := l.Param
 	params := []unsafe.Pointer{unsafe.Pointer(&param)}
-	list := uintptr(unsafe.Pointer(&params[0]))
-	var err error
 	if l.Cooperative {
-		err = g.call("cuLaunchCooperativeKernel", uintptr(l.Function), uintptr(l.GridX), uintptr(l.GridY), 1,
-			uintptr(l.Threads), 1, 1, uintptr(l.Shared), uintptr(s), list)
-	} else {
-		err = g.call("cuLaunchKernel", uintptr(l.Function), uintptr(l.GridX), uintptr(l.GridY), 1,
-			uintptr(l.Threads), 1, 1, uintptr(l.Shared), uintptr(s), list, 0)
+		return g.call("cuLaunchCooperativeKernel", uintptr(l.Function), uintptr(l.GridX), uintptr(l.GridY), 1,
+			uintptr(l.Threads), 1, 1, uintptr(l.Shared), uintptr(s), uintptr(unsafe.Pointer(&params[0])))
 	}
-	runtime.KeepAlive(params)
-	return err
+	return g.call("cuLaunchKernel", uintptr(l.Function), uintptr(l.GridX), uintptr(l.GridY), 1,
+		uintptr(l.Threads), 1, 1, uintptr(l.Shared), uintptr(s), uintptr(unsafe.Pointer(&params[0])), 0)
 }
 
 func (g *gpu) EnablePeer(other Device) error {

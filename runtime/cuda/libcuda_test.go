@@ -80,6 +80,13 @@ func TestArgumentsArriveAsTheDriverDeclaresThem(t *testing.T) {
 	for _, d := range ds {
 		check(t, d.Close())
 	}
+	h, err := purego.Dlopen(so, purego.RTLD_NOW)
+	check(t, err)
+	left, err := purego.Dlsym(h, "stub_left")
+	check(t, err)
+	if n := syscall(left); n != 0 {
+		t.Errorf("%d streams, modules and contexts are left", n)
+	}
 }
 
 func events(t *testing.T, d Device, s Stream) {

@@ -126,6 +126,9 @@ func (g *gpu) loadImage(image []byte) (m Module, err error) {
 	if e, ok := err.(*Error); ok {
 		e.Log = log.String()
 	}
+	if err == nil {
+		g.modules = append(g.modules, m)
+	}
 	return m, err
 }
 

@@ -147,7 +147,7 @@ func (w *watch) fetch() error {
 		if err := g.dev.Download(g.look, g.seen.Data, g.control); err != nil {
 			return err
 		}
-		if err := w.e.finish(g, g.look, g.looked); err != nil {
+		if err := g.finish(g.look, g.looked); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func (w *watch) download() error {
 		}
 	}
 	for _, g := range e.groups {
-		if err := e.finish(g, g.main, g.ready); err != nil {
+		if err := g.finish(g.main, g.ready); err != nil {
 			return err
 		}
 	}
@@ -309,7 +309,7 @@ func (e *Engine) Recover() error {
 	put(e.abort.Data, int32(0))
 	copy(e.completed, e.submitted)
 	for _, g := range e.groups {
-		if err := g.dev.Zero(g.main, g.control, controlBytes*int64(len(g.ranks))); err != nil {
+		if err := g.forgive(); err != nil {
 			return e.breakDown(err)
 		}
 	}

@@ -93,7 +93,7 @@ func (e *Engine) renew() error {
 		return err
 	}
 	for _, g := range e.groups {
-		if err := e.finish(g, g.main, g.ready); err != nil {
+		if err := g.finish(g.main, g.ready); err != nil {
 			return err
 		}
 	}
@@ -170,21 +170,9 @@ func (e *Engine) Window(rank int, offset, bytes int64) ([]byte, error) {
 		err = g.dev.Download(g.main, m.Data, e.windows.segments[rank].at+Ptr(offset))
 	}
 	if err == nil {
-		err = e.finish(g, g.main, g.ready)
+		err = g.finish(g.main, g.ready)
 	}
 	return m.Data[:bytes], err
-}
-
-// finish waits for a stream.
-func (e *Engine) finish(g *group, s Stream, ev Event) error {
-	if err := g.dev.Record(ev, s); err != nil {
-		return err
-	}
-	for {
-		if done, err := g.dev.Done(ev); done || err != nil {
-			return err
-		}
-	}
 }
 
 // growWindows makes the segments large enough for all windows. Nothing may run.
@@ -215,7 +203,7 @@ func (e *Engine) growWindows() error {
 		if err := g.dev.Copy(g.main, at, old.at, old.size); err != nil {
 			return err
 		}
-		if err := e.finish(g, g.main, g.ready); err != nil {
+		if err := g.finish(g.main, g.ready); err != nil {
 			return err
 		}
 		if e.cfg.Share == nil {

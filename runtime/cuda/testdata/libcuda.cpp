@@ -45,9 +45,12 @@ API cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, H s) { NEED
 API cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, H s) { NEED(s == (H)0x51); memcpy(to, (void *)from, n); return 0; }
 API cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, H s) { NEED(s == (H)0x51); memcpy((void *)to, (void *)from, n); return 0; }
 API cuMemsetD8Async(CUdeviceptr p, unsigned char x, size_t n, H s) { NEED(s == (H)0x51); memset((void *)p, x, n); return 0; }
-API cuStreamCreate(H *s, unsigned flags) { NEED(flags == 1); *s = (H)0x51; return 0; }
+static int streams, modules;
+API cuStreamCreate(H *s, unsigned flags) { NEED(flags == 1); streams++; *s = (H)0x51; return 0; }
+API cuStreamDestroy_v2(H s) { NEED(s == (H)0x51); streams--; return 0; }
 API cuStreamWaitEvent(H s, H e, unsigned flags) { NEED(s == (H)0x51 && e == (H)0xe1 && flags == 0); return 0; }
 API cuEventCreate(H *e, unsigned flags) { NEED(flags == 0); *e = (H)0xe1; return 0; }
+API cuEventDestroy_v2(H e) { NEED(e == (H)0xe1); return 0; }
 static int queries;
 API cuEventRecord(H e, H s) { NEED(e == (H)0xe1 && s == (H)0x51); queries = 0; return 0; }
 API cuEventQuery(H e) { NEED(e == (H)0xe1); return queries++ ? 0 : 600; }
@@ -67,8 +70,8 @@ API cuLinkAddData_v2(link *l, int type, void *data, size_t n, const char *name, 
 }
 API cuLinkComplete(link *l, void **image, size_t *n) { *image = l->image, *n = l->length; return 0; }
 API cuLinkDestroy(link *l) { free(l->image); delete l; return 0; }
-static int loads;
-API cuModuleLoadDataEx(H *m, const void *image, unsigned n, int *options, void **values) { NEED(n == 2 && options[0] == 5); loads++; *m = strdup((const char *)image); return 0; }
+API cuModuleUnload(H m) { NEED(modules > 0); modules--; free(m); return 0; }
+API cuModuleLoadDataEx(H *m, const void *image, unsigned n, int *options, void **values) { NEED(n == 2 && options[0] == 5); modules++; *m = strdup((const char *)image); return 0; }
 API cuModuleGetFunction(H *f, H m, const char *name) { if (!strstr((char *)m, name)) return 500; *f = (H)0xf1; return 0; }
 static int maxShared;
 API cuFuncSetAttribute(H f, int a, int x) { NEED(f == (H)0xf1 && a == 8); maxShared = x; return 0; }
@@ -95,4 +98,5 @@ API cuIpcOpenMemHandle_v2(CUdeviceptr *p, CUipcMemHandle h, unsigned flags) {
     return 0;
 }
 API cuIpcCloseMemHandle(CUdeviceptr p) { return 0; }
-API stub_loads() { return loads; }
+// What was made and not destroyed.
+API stub_left() { return streams + modules + refs[0] + refs[1]; }
