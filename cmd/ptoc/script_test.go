@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ptoc/codegen/ptx"
 	"ptoc/codegen/toolchain"
 )
 
@@ -19,7 +21,8 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts in testdata/script run the whole tool as a shell would. $EXAMPLES is the folder of the
-// examples; the condition [compiler] says whether there is a C++ compiler.
+// examples; the condition [compiler] says whether there is a C++ compiler, [llvm]
+// whether there is LLVM.
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
@@ -33,8 +36,15 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			_, err := toolchain.Find()
-			return cond == "compiler" && err == nil, nil
+			switch cond {
+			case "compiler":
+				_, err := toolchain.Find()
+				return err == nil, nil
+			case "llvm":
+				_, err := ptx.Compile("", "sm_80")
+				return !errors.Is(err, ptx.ErrNoLLVM), nil
+			}
+			return false, nil
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
