@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -19,18 +20,18 @@ var versions = []int{19, 18, 17, 16, 15, 14}
 // ErrNoLLVM says that neither libLLVM nor llc is there.
 var ErrNoLLVM = errors.New("GPU kernels need LLVM 14 to 19: install libllvm14 (Debian), or set PTOC_LLVM to a libLLVM or an llc")
 
+// goal is what LLVM makes of IR.
+type goal struct {
+	triple, cpu, features string
+	object                bool // machine code instead of assembly
+}
+
 // baseArch is what LLVM compiles for: we emit nothing newer, and old LLVMs know nothing newer.
-const baseArch, baseFeatures = "sm_80", "+ptx70"
+const baseArch = "sm_80"
 
 // Compile turns LLVM IR into PTX for arch ("sm_80").
 func Compile(text, arch string) (string, error) {
-	lib, err := library()
-	var out string
-	if err == nil {
-		out, err = lib.compile(text, baseArch, baseFeatures)
-	} else if llc, llcErr := findLLC(); llcErr == nil {
-		out, err = runLLC(llc, text, baseArch, baseFeatures)
-	}
+	out, err := compile(text, goal{triple: "nvptx64-nvidia-cuda", cpu: baseArch, features: "+ptx70"})
 	if err != nil || arch == baseArch {
 		return out, err
 	}
@@ -40,6 +41,27 @@ func Compile(text, arch string) (string, error) {
 	}
 	out = strings.Replace(out, "\n.version 7.0\n", "\n.version "+version+"\n", 1)
 	return strings.Replace(out, "\n.target "+baseArch, "\n.target "+arch, 1), nil
+}
+
+// Object turns LLVM IR into an object file, to be linked into a shared one, of the kind of machine that it
+// runs on: tests run kernels as machine code.
+func Object(text string) ([]byte, error) {
+	if runtime.GOARCH != "amd64" {
+		return nil, ErrNoLLVM
+	}
+	out, err := compile(text, goal{triple: "x86_64-unknown-linux-gnu", cpu: "x86-64", features: "+sse4.1,+fma,+f16c,+avx2", object: true})
+	return []byte(out), err
+}
+
+func compile(text string, g goal) (string, error) {
+	lib, err := library()
+	if err == nil {
+		return lib.compile(text, g)
+	}
+	if llc, llcErr := findLLC(); llcErr == nil {
+		return runLLC(llc, text, g)
+	}
+	return "", err
 }
 
 // ptxVersion is the lowest that knows the architecture.
@@ -102,6 +124,9 @@ func bindLibrary(h uintptr) *llvm {
 		if f := sym("InitializeNVPTX" + part); ok {
 			purego.SyscallN(f)
 		}
+		if f, err := purego.Dlsym(h, "LLVMInitializeX86"+part); err == nil {
+			purego.SyscallN(f)
+		}
 	}
 	l := &llvm{contextCreate: sym("ContextCreate"), parseIR: sym("ParseIRInContext"), targetFromTriple: sym("GetTargetFromTriple"),
 		createMachine: sym("CreateTargetMachine"), bufferCopy: sym("CreateMemoryBufferWithMemoryRangeCopy"), bufferStart: sym("GetBufferStart"),
@@ -140,7 +165,7 @@ func call(f uintptr, args ...uintptr) uintptr {
 }
 
 // compile parses, optimises and emits in a context of its own.
-func (l *llvm) compile(text, arch, features string) (string, error) {
+func (l *llvm) compile(text string, g goal) (string, error) {
 	ctx := call(l.contextCreate)
 	defer call(l.dispose["ContextDispose"], ctx)
 	in, name := cString(text), cString("kernels.ll")
@@ -150,13 +175,13 @@ func (l *llvm) compile(text, arch, features string) (string, error) {
 		return "", l.failure("LLVM does not accept the kernels' IR", msg)
 	}
 	defer call(l.dispose["DisposeModule"], mod)
-	triple, cpu, feat := cString("nvptx64-nvidia-cuda"), cString(arch), cString(features)
+	triple, cpu, feat := cString(g.triple), cString(g.cpu), cString(g.features)
 	var target uintptr
 	if call(l.targetFromTriple, ptr(triple), ptr(&target), ptr(&msg))&1 != 0 {
-		return "", l.failure("LLVM has no NVPTX backend", msg)
+		return "", l.failure("LLVM has no backend for "+g.triple, msg)
 	}
-	const aggressive, relocDefault, modelDefault = 3, 0, 0
-	tm := call(l.createMachine, target, ptr(triple), ptr(cpu), ptr(feat), aggressive, relocDefault, modelDefault)
+	const aggressive, relocPIC, modelDefault = 3, 2, 0
+	tm := call(l.createMachine, target, ptr(triple), ptr(cpu), ptr(feat), aggressive, relocPIC, modelDefault)
 	defer call(l.dispose["DisposeTargetMachine"], tm)
 	opts := call(l.passOptions)
 	defer call(l.disposePassOptions, opts)
@@ -165,9 +190,12 @@ func (l *llvm) compile(text, arch, features string) (string, error) {
 		return "", fmt.Errorf("LLVM's optimiser: %s", goString(call(l.dispose["GetErrorMessage"], e)))
 	}
 	var out uintptr
-	const assembly = 0
-	if call(l.emit, tm, mod, assembly, ptr(&msg), ptr(&out))&1 != 0 {
-		return "", l.failure("LLVM cannot emit PTX", msg)
+	kind := uintptr(0)
+	if g.object {
+		kind = 1
+	}
+	if call(l.emit, tm, mod, kind, ptr(&msg), ptr(&out))&1 != 0 {
+		return "", l.failure("LLVM cannot emit the kernels", msg)
 	}
 	defer call(l.dispose["DisposeMemoryBuffer"], out)
 	start := call(l.bufferStart, out)
@@ -203,7 +231,7 @@ func findLLC() (string, error) {
 }
 
 // runLLC compiles with llc, and with the opt beside it if there is one.
-func runLLC(llc, text, arch, features string) (string, error) {
+func runLLC(llc, text string, g goal) (string, error) {
 	if opt := strings.Replace(llc, "llc", "opt", 1); opt != llc {
 		if p, err := exec.LookPath(opt); err == nil {
 			if text, err = pipe(text, p, "-O2", "-S", "-o", "-", "-"); err != nil {
@@ -211,7 +239,11 @@ func runLLC(llc, text, arch, features string) (string, error) {
 			}
 		}
 	}
-	return pipe(text, llc, "-O3", "-mcpu="+arch, "-mattr="+features, "-o", "-", "-")
+	args := []string{"-O3", "-mtriple=" + g.triple, "-mcpu=" + g.cpu, "-mattr=" + g.features, "-relocation-model=pic", "-o", "-", "-"}
+	if g.object {
+		args = append(args, "-filetype=obj")
+	}
+	return pipe(text, llc, args...)
 }
 
 func pipe(text, name string, args ...string) (string, error) {

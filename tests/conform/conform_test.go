@@ -69,14 +69,19 @@ func TestSimAndCPlusPlusAgreeOnEveryOp(t *testing.T) {
 	agree(t, m, trials, b)
 }
 
-func TestSimAndPTXAgreeOnEveryOp(t *testing.T) {
+func TestSimAndPTXAgreeOnEveryOp(t *testing.T) { agreeWithGPU(t, ptxrun.Config{Races: true}) }
+
+// The LLVM IR that PTX is made of, as machine code.
+func TestSimAndLLVMAgreeOnEveryOp(t *testing.T) { agreeWithGPU(t, ptxrun.Config{Host: true}) }
+
+func agreeWithGPU(t *testing.T, cfg ptxrun.Config) {
 	m, trials, err := Module()
 	check(t, err)
 	if d := passes.Run(m, passes.Options{Target: "cuda"}); d.HasErrors() {
 		t.Fatal(d)
 	}
-	b, err := ptxrun.New(m, 1, ptxrun.Config{Races: true})
-	if errors.Is(err, ptxrun.ErrMissing) {
+	b, err := ptxrun.New(m, 1, cfg)
+	if errors.Is(err, ptxrun.ErrMissing) || errors.Is(err, toolchain.ErrNoCompiler) {
 		t.Skip(err)
 	}
 	check(t, err)

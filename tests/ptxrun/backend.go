@@ -1,5 +1,5 @@
-// Package ptxrun lets the controller run a program's kernels as PTX on the interpreter: a backend of ranks
-// on a GPU that is not there.
+// Package ptxrun lets the controller run a program's kernels as PTX on the interpreter, or their LLVM IR as
+// machine code: a backend of ranks on a GPU that is not there.
 package ptxrun
 
 import (
@@ -12,7 +12,6 @@ import (
 	"ptoc/ir"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/failure"
-	"ptoc/tests/ptxsim"
 )
 
 // Config says how the interpreter runs.
@@ -23,6 +22,7 @@ type Config struct {
 	StepLimit int64
 	Patience  int64                   // of waits, in executed instructions; 0: for ever
 	Edit      func(ptx string) string // mutants
+	Host      bool                    // as machine code: faster, and nothing is checked on the way
 }
 
 // Backend is a controller.Backend.
@@ -30,8 +30,7 @@ type Backend struct {
 	cfg     Config
 	ranks   int
 	out     *ptx.Output
-	mod     *ptxsim.Module
-	mem     *ptxsim.Memory
+	mem     machine
 	windows []uint64 // each rank's segment
 	used    int64    // of the segments
 	ctl     []uint64
@@ -45,7 +44,6 @@ type Backend struct {
 	seen    int64
 	given   []int64 // kernels dispatched, by rank
 	Text    string  // the PTX
-	Steps   int64   // executed so far
 }
 
 type command struct {
@@ -53,35 +51,60 @@ type command struct {
 	args   []int64
 }
 
-const segment = 1 << 20
+// machine is what has memory and runs kernels.
+type machine interface {
+	Alloc(name string, bytes int) uint64
+	Map(name string, data []byte) uint64
+	Bytes(addr uint64, n int) []byte
+	// run runs every rank's jobs in order, the ranks side by side, and calls watch again and again meanwhile,
+	// with the time as Config.Patience measures it.
+	run(ranks [][]job, watch func(now int64)) error
+	segment() int // bytes of a rank's windows
+	close()
+}
+
+// job is one launch of a kernel.
+type job struct {
+	kernel *ptx.Kernel
+	record uint64 // an abi.GPULaunch
+}
 
 // New compiles the kernels of a lowered module and makes ranks.
 func New(m *ir.Module, ranks int, cfg Config) (*Backend, error) {
-	b := &Backend{cfg: cfg, ranks: ranks, mem: ptxsim.NewMemory(), first: -1, given: make([]int64, ranks)}
-	if b.cfg.Patience == 0 {
-		b.cfg.Patience = 1e8
-	}
+	b := &Backend{cfg: cfg, ranks: ranks, first: -1, given: make([]int64, ranks)}
 	var err error
 	if b.out, err = ptx.Generate(m, cfg.Options); err != nil {
 		return nil, err
 	}
-	if b.Text, err = ptx.Compile(b.out.LLVM, "sm_80"); err != nil {
-		return nil, err
-	}
-	if cfg.Edit != nil {
-		b.Text = cfg.Edit(b.Text)
-	}
-	if b.mod, err = ptxsim.Parse(b.Text); err != nil {
+	if b.mem, err = b.machine(); err != nil {
 		return nil, err
 	}
 	b.abort = b.mem.Alloc("abort word", 4)
 	for r := range ranks {
-		b.windows = append(b.windows, b.mem.Alloc(fmt.Sprintf("windows of rank %d", r), segment))
+		b.windows = append(b.windows, b.mem.Alloc(fmt.Sprintf("windows of rank %d", r), b.mem.segment()))
 		b.ctl = append(b.ctl, b.mem.Alloc(fmt.Sprintf("control block of rank %d", r), int(abi.Offset[abi.RankCtl]("Fault"))+128))
 		b.fault = append(b.fault, b.mem.Alloc(fmt.Sprintf("fault of rank %d", r), 56))
 	}
 	b.queue = make([][]command, ranks)
 	return b, nil
+}
+
+func (b *Backend) machine() (machine, error) {
+	if b.cfg.Host {
+		if b.cfg.Patience == 0 {
+			b.cfg.Patience = 60e9
+		}
+		return newHost(b.out, b.ranks)
+	}
+	if b.cfg.Patience == 0 {
+		b.cfg.Patience = 1e8
+	}
+	s, err := newInterpreter(b.out, b.cfg)
+	if err != nil {
+		return nil, err
+	}
+	b.Text = s.text
+	return s, nil
 }
 
 func (b *Backend) Ranks() int { return b.ranks }
@@ -137,8 +160,8 @@ func (b *Backend) get(addr uint64, size int) int64 {
 func (b *Backend) AllocWindow(name string, bytes int64) (int64, error) {
 	at := b.used
 	b.used = (at + bytes + 63) &^ 63
-	if b.used > segment {
-		return 0, fmt.Errorf("window %s: %d bytes of windows, the interpreter has %d", name, b.used, segment)
+	if b.used > int64(b.mem.segment()) {
+		return 0, fmt.Errorf("window %s: %d bytes of windows, there are %d", name, b.used, b.mem.segment())
 	}
 	return at, nil
 }
@@ -146,7 +169,7 @@ func (b *Backend) AllocWindow(name string, bytes int64) (int64, error) {
 func (b *Backend) ResetWindows() {
 	b.used = 0
 	for _, w := range b.windows {
-		clear(b.mem.Bytes(w, segment))
+		clear(b.mem.Bytes(w, b.mem.segment()))
 	}
 }
 
@@ -182,23 +205,18 @@ func (b *Backend) Dispatch(device int, k controller.Kernel, args []abi.Arg) erro
 
 // Wait runs everything that was dispatched: each rank's kernels in order, the ranks side by side.
 func (b *Backend) Wait(context.Context) error {
-	var launches []ptxsim.Launch
-	last := make([]int, b.ranks)
+	jobs := make([][]job, b.ranks)
 	for d, q := range b.queue {
 		for _, c := range q {
-			l, err := b.launch(d, c)
+			j, err := b.job(d, c)
 			if err != nil {
 				return err
 			}
-			l.After = last[d]
-			launches = append(launches, l)
-			last[d] = len(launches)
+			jobs[d] = append(jobs[d], j)
 		}
 		b.queue[d] = nil
 	}
-	st, err := ptxsim.RunAll(launches)
-	b.Steps += st.Steps
-	if err != nil {
+	if err := b.mem.run(jobs, b.watch); err != nil {
 		return err
 	}
 	b.watch(0)
@@ -228,9 +246,9 @@ func (b *Backend) ctlField(r int, name string, size int) int64 {
 	return b.get(b.ctl[r]+uint64(abi.Offset[abi.RankCtl](name)), size)
 }
 
-// launch makes the arguments of one kernel.
-func (b *Backend) launch(d int, c command) (ptxsim.Launch, error) {
-	k := b.out.Kernels[c.kernel]
+// job makes the arguments of one kernel.
+func (b *Backend) job(d int, c command) (job, error) {
+	k := &b.out.Kernels[c.kernel]
 	slots := b.mem.Alloc("arguments", max(8*len(c.args), 8))
 	for i, x := range c.args {
 		b.put(slots+uint64(8*i), 8, uint64(x))
@@ -241,18 +259,14 @@ func (b *Backend) launch(d int, c command) (ptxsim.Launch, error) {
 	put("Fault", b.fault[d])
 	put("Self", b.ctl[d])
 	if n, err := k.ArenaBytes(c.args); err != nil {
-		return ptxsim.Launch{}, err
+		return job{}, err
 	} else if n > 0 {
 		put("Arena", b.mem.Alloc("arena", int(n)))
 	}
 	rec := b.mem.Alloc("launch record", 16)
 	b.put(rec, 8, ctx)
 	b.put(rec+8, 8, slots)
-	return ptxsim.Launch{Module: b.mod, Config: ptxsim.Config{
-		Entry: abi.KernelSymbol(k.Name), Block: [3]int{k.Threads}, Shared: k.Shared, Memory: b.mem, Name: fmt.Sprintf("rank %d", d),
-		Params: binary.LittleEndian.AppendUint64(nil, rec), Seed: b.cfg.Seed, StepLimit: b.cfg.StepLimit, GlobalRaces: b.cfg.Races,
-		Host: b.watch,
-	}}, nil
+	return job{k, rec}, nil
 }
 
 // failures turns the ranks' faults into a failure.
@@ -314,7 +328,10 @@ func (b *Backend) Recover() error {
 	return nil
 }
 
-func (b *Backend) Close() error { return nil }
+func (b *Backend) Close() error {
+	b.mem.close()
+	return nil
+}
 
 var _ controller.Backend = (*Backend)(nil)
 
