@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,5 +44,30 @@ func TestTheCheckWithoutAGPUSaysSo(t *testing.T) {
 	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: t.TempDir(), Driver: &cudasim.Driver{Missing: true}})
 	if err != nil || r.Failed() > 0 || !strings.Contains(r.Markdown(), "Nothing was checked: no GPU to run on") {
 		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// The benchmarks compute what the simulator says.
+func TestWhatIsMeasuredIsRight(t *testing.T) {
+	files, _ := filepath.Glob("../../runtime/gpucheck/programs/*.pl")
+	if len(files) == 0 {
+		t.Fatal("no programs")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dtype := range []string{"BF16", "FP32"} {
+			for _, mode := range []string{"oneshot", "push"} {
+				if mode == "push" && !strings.Contains(string(text), "MODE") || dtype == "FP32" && !strings.Contains(string(text), "DTYPE") {
+					continue
+				}
+				_, err := program(t, strings.NewReplacer("DTYPE", dtype, "MODE", mode).Replace(string(text)), 2, &cudasim.Driver{})
+				if err != nil {
+					t.Errorf("%s, %s, %s: %s", filepath.Base(file), dtype, mode, show(err))
+				}
+			}
+		}
 	}
 }
