@@ -7,6 +7,14 @@ import "strings"
 // checkCell checks the position of a signal cell.
 func checkCell(op *Op, mem string) error { return checkIndex(op, mem, "offsets") }
 
+// checkSignal checks the cell, and that a constant fits into it.
+func checkSignal(op *Op, mem, value string) error {
+	if v, known := op.Val(value).ConstInt(); known && v != int64(int32(v)) {
+		return Errf(BadValue, value, "%s %s must fit into an INT32 cell, got %d", op.Kind.Name, value, v)
+	}
+	return checkCell(op, mem)
+}
+
 func allocWindowType(op *Op) ([]Type, error) {
 	shape := op.Vals("shape")
 	if len(shape) == 0 {

@@ -35,7 +35,7 @@ var (
 			{Name: "offsets", Kind: PInts}, {Name: "value", Kind: PInt},
 			{Name: "op", Kind: AEnum, Enum: NotifyOp, Optional: true, KwOnly: true, Default: NotifyOp.Of("AtomicAdd")}},
 		Effects: []Effect{{Kind: Signals, Mem: "target", Peer: "peer", Offsets: "offsets"}},
-		Result:  func(op *Op) ([]Type, error) { return nil, checkCell(op, "target") }})
+		Result:  func(op *Op) ([]Type, error) { return nil, checkSignal(op, "target", "value") }})
 
 	Wait = register(Kind{Name: "pld.system.wait", Spell: names("pld.wait"), Where: Device,
 		Doc: "Blocks until a signal cell of this rank equals, or is at least, expected. Acquires what the notifies that " +
@@ -44,7 +44,7 @@ var (
 			{Name: "expected", Kind: PInt},
 			{Name: "cmp", Kind: AEnum, Enum: WaitCmp, Optional: true, KwOnly: true, Default: WaitCmp.Of("Ge")}},
 		Effects: []Effect{{Kind: Waits, Mem: "signal", Offsets: "offsets"}, {Kind: Blocks}},
-		Result:  func(op *Op) ([]Type, error) { return nil, checkCell(op, "signal") }})
+		Result:  func(op *Op) ([]Type, error) { return nil, checkSignal(op, "signal", "expected") }})
 
 	Fence = register(Kind{Name: "pl.system.fence", Spell: names("pl.fence"), Where: Device,
 		Doc: "Orders all of this rank's memory accesses before it with all after it.", Params: []Param{},

@@ -28,7 +28,16 @@ func (e *fn) notify(op *ir.Op) {
 		e.w.line("ptoc_store_fence();")
 	}
 	how := map[bool]string{true: "PTOC_NOTIFY_SET", false: "PTOC_NOTIFY_ADD"}[op.Enum("op").Is("Set")]
-	e.w.line("ptoc_notify(ctx, %s, (i32)%s, %s, %s, %s);", m.dom, peer, c, e.scalarAs(op.Val("value"), ir.INT32), how)
+	e.w.line("ptoc_notify(ctx, %s, (i32)%s, %s, %s, %s);", m.dom, peer, c, e.cellValue(op, op.Val("value")), how)
+}
+
+// cellValue checks that a number fits a signal cell.
+func (e *fn) cellValue(op *ir.Op, v *ir.Value) string {
+	if _, known := v.ConstInt(); !known && v.Type.(*ir.Scalar).DType.Size() > ir.INT32.Size() {
+		wide := e.scalarAs(v, ir.INT64)
+		e.w.line("if (%s != (i32)(%s)) return ptoc_fail(ctx, PTOC_BAD_VALUE, %d, %s, -2147483648LL, 2147483647LL);", wide, wide, e.site(op), wide)
+	}
+	return e.scalarAs(v, ir.INT32)
 }
 
 func (e *fn) wait(op *ir.Op) {
@@ -36,7 +45,7 @@ func (e *fn) wait(op *ir.Op) {
 	c := e.cell(op, m, "")
 	cmp := map[bool]string{true: "PTOC_CMP_EQ", false: "PTOC_CMP_GE"}[op.Enum("cmp").Is("Eq")]
 	e.w.line("if (i32 status = ptoc_wait(ctx, %s, %s, %s, %s, %d)) return status;", m.dom, c,
-		e.scalarAs(op.Val("expected"), ir.INT32), cmp, e.site(op))
+		e.cellValue(op, op.Val("expected")), cmp, e.site(op))
 }
 
 // reduce prints a reduction as a call of a helper over [outer, axis, inner].

@@ -138,6 +138,19 @@ func TestARankThatNeverRanHasNotFinished(t *testing.T) {
 	}
 }
 
+// Cut to 32 bits, 3000000000 is negative: a wait for it would not wait.
+func TestAValueThatNoCellHoldsIsAFault(t *testing.T) {
+	for _, op := range []string{"wait(sig, [0, 0], (me + 1) * 3000000000)", "notify(sig, me, [0, 0], (me + 1) * 3000000000)"} {
+		text := fmt.Sprintf(broken, "    pld.system."+op+"\n")
+		for _, w := range ways(t) {
+			_, err := Run(context.Background(), w.options(Options{File: file(t, text), Ranks: 2, Timeout: 10 * time.Second}))
+			if err == nil || !strings.Contains(render(err), "E0715") || !strings.Contains(render(err), "it must be in [-2147483648, 2147483647]") {
+				t.Errorf("%s, %v: %v", op, w, err)
+			}
+		}
+	}
+}
+
 func markedLine(text string) int {
 	for i, line := range strings.Split(text, "\n") {
 		if strings.Contains(line, "# HERE") {

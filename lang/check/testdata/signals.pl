@@ -45,3 +45,8 @@ def cells(s: pld.DistributedTensor[[4, 1], pl.INT32], x: pl.Tensor[[4, 1], pl.IN
     pld.system.wait(s, [0, 5], 1)  # ERROR "E0403.*reaches past the end"
     pld.system.wait(s, [0, 0], 1, peer=2)  # ERROR "E0207.*no parameter peer"
     pld.system.defer_wait(s, [0, 0], 1)  # ERROR "E0212.*defer_wait is not here yet"
+
+@pl.jit.incore
+def too_large(s: pl.InOut[pld.DistributedTensor[[4, 1], pl.INT32]]):
+    pld.system.notify(s, 0, [0, 0], 1 << 31)  # ERROR "E0313.*value must fit into an INT32 cell, got 2147483648"
+    pld.system.wait(s, [0, 0], 99999999999)  # ERROR "E0313.*expected must fit into an INT32 cell"
