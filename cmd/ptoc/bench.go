@@ -55,7 +55,7 @@ Tables are for reading; --json makes them for machines, --markdown for pages.`,
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait while no rank gets on")
 	f.IntVar(&warmup, "warmup", 10, "runs that do not count")
 	f.IntVar(&repeat, "repeat", 100, "runs that count")
-	c.AddCommand(newBenchAllreduce(), newBenchDispatch(), newBenchCompile(), newBenchParse(), newBenchStartup())
+	c.AddCommand(newBenchAllreduce(), newBenchDispatch(), newBenchCompile(), newBenchParse(), newBenchStartup(), newBenchKernels())
 	c.PersistentFlags().Bool("markdown", false, "print the table as Markdown")
 	return c
 }

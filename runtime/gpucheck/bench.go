@@ -89,7 +89,7 @@ func measure(ctx context.Context, o *Options, r *Report, d cuda.Device) error {
 		}
 		o.stage("measuring %s", b.name)
 		t := Timing{Name: b.name, Bytes: b.bytes, Flops: b.flops, DType: b.dtype}
-		res, err := run.Run(ctx, run.Options{File: filepath.Join(o.Dir, benchDir, b.folder()), Ranks: b.ranks, Driver: o.Driver, Repeat: 12, Timeout: 10 * time.Second})
+		res, err := run.Run(ctx, run.Options{File: filepath.Join(o.Dir, benchDir, b.folder()), Ranks: b.ranks, Driver: o.Driver, WarmUp: 2, Repeat: 10, Timeout: 10 * time.Second})
 		if err != nil {
 			t.Err = oneLine(err)
 		} else {

@@ -32,6 +32,7 @@ type Options struct {
 	Arch    string // oldest GPU architecture; "": "sm_80"
 	GPU     ptx.Options
 	Repeat  int // runs, each on fresh windows; 0: 1
+	WarmUp  int // runs before those, which are not timed
 	Timeout time.Duration
 
 	Ins   []string // NAME=SPEC, see tensor.ParseSpec; NAME=VALUE for scalars

@@ -160,13 +160,16 @@ func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 
 func (u *unit) repeat(ctx context.Context, prog *controller.Program, args *arguments) ([]float64, error) {
 	times := make([]float64, 0, u.o.Repeat)
-	for i := range u.o.Repeat {
+	for i := range u.o.WarmUp + u.o.Repeat {
 		if i > 0 {
 			args.reset()
 		}
 		start := time.Now()
 		if err := prog.Run(ctx, args.vals); err != nil {
 			return nil, err
+		}
+		if i < u.o.WarmUp {
+			continue
 		}
 		times = append(times, float64(time.Since(start).Nanoseconds()))
 		if t := prog.GPUTime(); t > 0 {
