@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
@@ -64,8 +66,13 @@ type classDecl struct {
 func (c *checker) funcDef(u *unit, n *syntax.FuncDef, class *classDecl) {
 	kind, of, ok := c.functionKind(u, n)
 	if !ok {
-		if !c.hasKernelDecorator(u, n) {
+		switch {
+		case !c.hasKernelDecorator(u, n):
 			c.undecorated(u, n, class)
+		case class != nil: // what is wrong with it has been said: its calls need not say so again
+			class.env.set(n.Name.Text, bad{}, n.Name.At)
+		default:
+			u.globals.set(n.Name.Text, bad{}, n.Name.At)
 		}
 		return
 	}
@@ -265,7 +272,16 @@ func (c *checker) classKind(d *syntax.Decorator, call *syntax.Call) (ir.FuncKind
 			return 0, false
 		}
 		if !ok {
-			c.list.Errorf(diag.BadDecorator, k.Value.Span(), "%s is not a %s that exists here", k.Value.Span().Text(), k.Name.Text)
+			d := c.list.Errorf(diag.BadDecorator, k.Value.Span(), "%s is not a %s that exists here", k.Value.Span().Text(), k.Name.Text)
+			there := sortedKeys(functionTypes)
+			if k.Name.Text == "level" {
+				there = sortedKeys(levels)
+			}
+			if near := diag.Nearest(last(k.Value), there); near != "" {
+				d.Help("did you mean %s?", near)
+			} else {
+				d.Help("there are %s", strings.Join(there, ", "))
+			}
 			return 0, false
 		}
 	}

@@ -113,3 +113,22 @@ def broken_expected(x, y):
 @pl.golden(of=broken)
 def other_names(x, z):  # ERROR "E0201.*broken has no parameter z"
     z[0] = x[0]
+
+# A decorator that is wrong is said once, not again at each call.
+@pl.program
+class Wrong:
+    @pl.function(type=pl.FunctionType.Incore)  # ERROR "E0215.*pl.FunctionType.Incore is not a type that exists here"
+    def kernel(self, x: pl.Tensor[[4], pl.FP32]):
+        pass
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def chip(self, x: pl.Tensor[[4], pl.FP32]):
+        self.kernel(x)
+
+@pl.jit.incor  # ERROR "E0215.*is not a decorator for functions"
+def misspelt(x: pl.Tensor[[4], pl.FP32]):
+    pass
+
+@pl.jit
+def calls_misspelt(x: pl.Tensor[[4], pl.FP32]):
+    misspelt(x)
