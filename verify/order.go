@@ -132,6 +132,7 @@ func (o *order) advance(a *action) bool {
 		for _, n := range o.required(a) {
 			o.acquire(next, n)
 		}
+		o.whicheverCame(next, a)
 	}
 	if slices.Equal(next, a.clock) {
 		return false
@@ -146,6 +147,50 @@ func (o *order) acquire(c clock, n *action) {
 		c.join(p.clock)
 	}
 	c[n.rank] = max(c[n.rank], int32(n.pos+1))
+}
+
+// whicheverCame adds what must have happened before a wait although it could have taken its credits from
+// different notifies: an event, if all notifies that do not need it are too few.
+func (o *order) whicheverCame(c clock, w *action) {
+	if o.isSet[w.cell] {
+		return
+	}
+	cands := o.candidates(w)
+	if o.sum(w, cands, nil) <= w.value {
+		return // all of them are required
+	}
+	for k := range c {
+		if k == w.rank {
+			continue
+		}
+		for _, n := range cands {
+			if p := o.needs(n, k); p > c[k] && o.sumWithout(w, cands, k, p) < w.value {
+				c[k] = p
+			}
+		}
+	}
+}
+
+// needs is how many actions of rank k must have happened when n has.
+func (o *order) needs(n *action, k int) int32 {
+	if n.rank == k {
+		return int32(n.pos + 1)
+	}
+	if p := n.prior(o.r); p != nil {
+		return p.clock[k]
+	}
+	return 0
+}
+
+// sumWithout is sum where action p-1 of rank k has not happened.
+func (o *order) sumWithout(w *action, cands []*action, k int, p int32) int64 {
+	total := int64(0)
+	for _, c := range cands {
+		if o.needs(c, k) < p && (c.value > 0 || o.before(c, w)) {
+			total += c.value
+		}
+	}
+	return total
 }
 
 func (c clock) join(d clock) {
