@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -65,7 +66,11 @@ func (j *fmtJob) run(args []string) error {
 		if filepath.Ext(name) == ".py" {
 			return usagef("%s is Python: ptoc fmt formats .pl files", name)
 		}
-		if err := j.file(name); err != nil {
+		err := j.file(name)
+		var d *diag.Diagnostic
+		if errors.As(err, &d) { // a file that cannot be read does not keep us from the next
+			j.errs.Add(d)
+		} else if err != nil {
 			return err
 		}
 	}
