@@ -19,88 +19,11 @@ func (e *fn) block(b *ir.Block) {
 // op prints one op.
 func (e *fn) op(op *ir.Op) {
 	e.comment(op)
-	switch op.Kind {
-	case ir.For:
-		e.forLoop(op)
-	case ir.While:
-		e.whileLoop(op)
-	case ir.Cond:
-		e.w.line("if (!%s) break;", e.scalar(op.Val("cond")))
-	case ir.If:
-		e.ifElse(op)
-	case ir.Call:
-		e.call(op)
-	case ir.Fused:
-		e.fused(op)
-	case ir.Load:
-		e.load(op, "tensor")
-	case ir.RemoteLoad:
-		e.load(op, "target")
-	case ir.Store:
-		e.store(op, "tensor")
-	case ir.RemoteStore:
-		e.store(op, "target")
-	case ir.Put, ir.Get:
-		e.copyRegion(op)
-	case ir.Read:
-		e.read(op)
-	case ir.Write:
-		e.write(op)
-	case ir.Full:
-		e.full(op)
-	case ir.Arange:
-		e.arange(op)
-	case ir.CreateTensor:
-		e.create(op)
-	case ir.Peer:
-		e.peerView(op)
-	case ir.Slice, ir.Reshape:
-		e.relabel(op)
-	case ir.Transpose:
-		e.transpose(op)
-	case ir.Concat:
-		e.concat(op)
-	case ir.FillPad:
-		e.fillpad(op)
-	case ir.Sum, ir.Prod, ir.Amax, ir.Amin:
-		e.reduce(op)
-	case ir.MatMul, ir.MatMulAcc:
-		e.matmul(op)
-	default:
-		e.scalarOrSignal(op)
+	print, ok := printers[op.Kind]
+	if !ok {
+		lower.Fail(op.Span, "%s is not available in C++ kernels", op.Kind.Name)
 	}
-}
-
-func (e *fn) scalarOrSignal(op *ir.Op) {
-	switch op.Kind {
-	case ir.Notify:
-		e.notify(op)
-	case ir.Wait:
-		e.wait(op)
-	case ir.Fence:
-		if e.g.stream {
-			e.w.line("ptoc_store_fence();")
-		}
-		e.w.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);")
-	case ir.GetCommCtx:
-		e.mems[op.Result()] = &memory{dom: e.data(op.Val("target")).dom}
-	case ir.Rank, ir.NRanks:
-		field := map[*ir.Kind]string{ir.Rank: "rank", ir.NRanks: "nranks"}[op.Kind]
-		e.define(op.Result(), e.data(op.Val("ctx")).dom+"->"+field)
-	case ir.BlockIdx, ir.BlockNum:
-		e.blockOf(op)
-	case ir.ArrayCreate, ir.ArrayGet, ir.ArraySet:
-		e.array(op)
-	default:
-		if op.Kind.Scalar == "" || op.Result() == nil {
-			lower.Fail(op.Span, "%s is not available in C++ kernels", op.Kind.Name)
-		}
-		if _, ok := op.Result().Type.(*ir.Tile); ok {
-			e.elementwise(op)
-		} else {
-			e.scalarOp(op)
-		}
-	}
+	print(e, op)
 }
 
 func (e *fn) relabel(op *ir.Op) {

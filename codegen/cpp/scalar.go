@@ -132,7 +132,7 @@ func (e *fn) compute(op *ir.Op, args []string) string {
 	case ir.Cast:
 		return e.cast(args[0], ir.DTypeOf(vals[0].Type), dt, op.Enum("mode"))
 	case ir.Cmp:
-		t := joined(vals[0], vals[1])
+		t := lower.Joined(vals[0], vals[1])
 		return fmt.Sprintf("%s %s %s", e.arg(vals[0], args[0], t), cmpOp[op.Enum("cmp_type").Value], e.arg(vals[1], args[1], t))
 	case ir.Select:
 		return fmt.Sprintf("%s ? %s : %s", e.arg(vals[0], args[0], ir.BOOL), e.arg(vals[1], args[1], dt), e.arg(vals[2], args[2], dt))
@@ -157,30 +157,6 @@ func (e *fn) arg(v *ir.Value, x string, dt ir.DType) string {
 		return e.literal(v, dt)
 	}
 	return e.convert(x, ir.DTypeOf(v.Type), dt)
-}
-
-// joined is the type in which two operands meet.
-func joined(a, b *ir.Value) ir.DType {
-	x, y := ir.DTypeOf(a.Type), ir.DTypeOf(b.Type)
-	_, aTile := a.Type.(*ir.Tile)
-	_, bTile := b.Type.(*ir.Tile)
-	switch {
-	case x == y, aTile && !bTile:
-		return x
-	case bTile && !aTile:
-		return y
-	case x.IsInt() && y.IsInt() && (x == ir.INDEX || y == ir.INDEX):
-		return ir.INDEX
-	case x.IsFloat() && !y.IsFloat():
-		return x
-	case y.IsFloat() && !x.IsFloat():
-		return y
-	case b.IsConst():
-		return x
-	case a.IsConst():
-		return y
-	}
-	return max(x, y)
 }
 
 func (e *fn) unary(op *ir.Op, x string, dt ir.DType) string {

@@ -23,78 +23,11 @@ func (e *fn) block(b *ir.Block) {
 
 // op emits one op.
 func (e *fn) op(op *ir.Op) {
-	switch op.Kind {
-	case ir.For:
-		e.forLoop(op)
-	case ir.While:
-		e.whileLoop(op)
-	case ir.If:
-		e.branch(op)
-	case ir.Call:
-		e.call(op)
-	case ir.Fused:
-		e.fused(op)
-	case ir.Load:
-		e.loadTile(op, "tensor")
-	case ir.RemoteLoad:
-		e.loadTile(op, "target")
-	case ir.Store:
-		e.storeTile(op, "tensor")
-	case ir.RemoteStore:
-		e.storeTile(op, "target")
-	case ir.Put, ir.Get:
-		e.copyRegion(op)
-	case ir.Read:
-		e.read(op)
-	case ir.Write:
-		e.write(op)
-	case ir.Arange:
-		e.arange(op)
-	case ir.CreateTensor:
-		e.create(op)
-	case ir.Peer, ir.Slice, ir.Reshape:
-		e.view(op)
-	case ir.Transpose:
-		e.transpose(op)
-	case ir.Concat:
-		e.concat(op)
-	case ir.FillPad:
-		e.fillpad(op)
-	case ir.Sum, ir.Prod, ir.Amax, ir.Amin:
-		e.reduce(op)
-	case ir.MatMul, ir.MatMulAcc:
-		e.matmul(op)
-	default:
-		e.smallOp(op)
+	emit, ok := emitters[op.Kind]
+	if !ok {
+		lower.Fail(op.Span, "%s is not available in GPU kernels", op.Kind.Name)
 	}
-}
-
-func (e *fn) smallOp(op *ir.Op) {
-	switch op.Kind {
-	case ir.Notify:
-		e.notify(op)
-	case ir.Wait:
-		e.wait(op)
-	case ir.Fence:
-		e.fence()
-	case ir.GetCommCtx:
-		e.mems[op.Result()] = &memory{dom: e.data(op.Val("target")).dom}
-	case ir.Rank:
-		e.vals[op.Result()] = e.data(op.Val("ctx")).dom.rank
-	case ir.NRanks:
-		e.vals[op.Result()] = e.data(op.Val("ctx")).dom.nranks
-	case ir.BlockIdx, ir.BlockNum:
-		e.blockOf(op)
-	case ir.ArrayCreate, ir.ArrayGet, ir.ArraySet:
-		e.array(op)
-	default:
-		if op.Result() != nil {
-			if _, tile := op.Result().Type.(*ir.Tile); tile {
-				lower.Fail(op.Span, "%s: tile ops must be fused before", op.Kind.Name)
-			}
-		}
-		e.scalarOp(op)
-	}
+	emit(e, op)
 }
 
 // forLoop counts trips, so that the counter never passes the end of the integers.

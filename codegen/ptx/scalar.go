@@ -121,14 +121,6 @@ func (e *fn) round(x val, dt ir.DType) val {
 	return x
 }
 
-// scalarOp emits an elementwise op on scalars.
-func (e *fn) scalarOp(op *ir.Op) {
-	if op.Kind.Scalar == "" || op.Result() == nil {
-		lower.Fail(op.Span, "%s is not available in GPU kernels", op.Kind.Name)
-	}
-	e.vals[op.Result()] = e.compute(op)
-}
-
 func (e *fn) compute(op *ir.Op) val {
 	vals := op.Operands()
 	dt := ir.DTypeOf(op.Result().Type)
@@ -136,7 +128,7 @@ func (e *fn) compute(op *ir.Op) val {
 	case ir.Cast:
 		return e.cast(e.scalar(vals[0]), ir.DTypeOf(vals[0].Type), dt, op.Enum("mode"))
 	case ir.Cmp:
-		return e.compare(op, joined(vals[0], vals[1]))
+		return e.compare(op, lower.Joined(vals[0], vals[1]))
 	case ir.Select:
 		return e.sel(e.scalarAs(vals[0], ir.BOOL), e.scalarAs(vals[1], dt), e.scalarAs(vals[2], dt))
 	case ir.Expand:
@@ -164,22 +156,6 @@ func (e *fn) compare(op *ir.Op, dt ir.DType) val {
 		return e.icmp(intPreds[k], e.b.NewZExt(x, types.I32), e.b.NewZExt(y, types.I32))
 	}
 	return e.icmp(intPreds[k], x, y)
-}
-
-// joined is the type in which two operands meet.
-func joined(a, b *ir.Value) ir.DType {
-	x, y := ir.DTypeOf(a.Type), ir.DTypeOf(b.Type)
-	switch {
-	case x == y:
-		return x
-	case x.IsInt() && y.IsInt() && (x == ir.INDEX || y == ir.INDEX):
-		return ir.INDEX
-	case x.IsFloat() && !y.IsFloat(), b.IsConst():
-		return x
-	case y.IsFloat() && !x.IsFloat(), a.IsConst():
-		return y
-	}
-	return max(x, y)
 }
 
 func (e *fn) unary(op *ir.Op, x val, dt ir.DType) val {
