@@ -43,15 +43,13 @@ func mustRun(t *testing.T, text string, ranks int, d *cudasim.Driver) {
 	}
 }
 
-func show(err error) string { return text(err) }
-
 // wants reports what an error does not say.
 func wants(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	got := text(err)
+	got := show(err)
 	for _, w := range want {
 		if !strings.Contains(got, w) {
 			t.Errorf("no %q in\n%s", w, got)
@@ -191,7 +189,7 @@ func TestWhereRanksGo(t *testing.T) {
 	}{{&cudasim.Driver{GPUs: 4}, 4}, {&cudasim.Driver{GPUs: 3}, 1}, {&cudasim.Driver{GPUs: 4, NoPeers: true}, 1}} {
 		_, err := program(t, growing, 4, tt.d)
 		if err != nil {
-			t.Fatal(text(err))
+			t.Fatal(show(err))
 		}
 		used := map[int]bool{}
 		for _, l := range tt.d.Launches {

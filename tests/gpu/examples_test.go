@@ -15,8 +15,8 @@ import (
 	"ptoc/tests/cudasim"
 )
 
-// text is what a user sees of an error.
-func text(err error) string {
+// show is what a user sees of an error.
+func show(err error) string {
 	l := &diag.List{}
 	var one *diag.Diagnostic
 	if errors.As(err, &one) {
@@ -56,7 +56,7 @@ func TestExamplesRunOnGPUs(t *testing.T) {
 						err = r.Err()
 					}
 					if err != nil {
-						t.Fatal(text(err))
+						t.Fatal(show(err))
 					}
 					for _, l := range d.Launches {
 						if gpus == 1 && l.Ranks < ranks && l.Cooperative {
