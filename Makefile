@@ -17,7 +17,8 @@ test: build
 	$(GO) vet ./...
 	$(GO) test ./...
 	bin/ptoc fmt -l examples stdlib
-	bin/ptoc test --run verify examples
+	bin/ptoc test --run verify --ranks 1..8 examples
+	bin/ptoc test tests/moe
 
 # Generated pages: docs/ops.md, docs/errors.md.
 generate:

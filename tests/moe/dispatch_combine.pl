@@ -1,3 +1,6 @@
+# ranks: 1,2,4,8
+# repeats: 2
+#
 # Mixture of experts over NR ranks: each rank routes its tokens to the experts with the best scores, pushes them
 # to the ranks that have these experts, and adds up what comes back. Where a token goes is data.
 #

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestVerifyExitsWithItsAnswer(t *testing.T) {
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{0, []string{"../../examples/allreduce.pl", "../../examples/gemm.pl", "--ranks", "1,8"}},
+		{0, []string{"../../tests/moe/dispatch_combine.pl", "--ranks", "4"}},
+		{1, []string{"../../tests/bugs/13-wait-cycle.pl"}},
+		{1, []string{"../../tests/bugs/13-wait-cycle.pl", "../../examples/allreduce.pl"}}, // the worst of the files
+		{3, []string{"../../tests/bugs/13-wait-cycle_fixed.pl", "--layers", "values"}},
+		{3, []string{"../../examples/allreduce.pl", "../../tests/litmus/sb.pl", "--ranks", "2", "--layers", "order"}},
+		{3, []string{"../../examples/gemm.pl", "--ranks", "2", "-D", "M=512", "-D", "N=512", "-D", "K=1024", "--layers", "values"}},
+	} {
+		out, errs, code := verifying(t, append([]string{"verify"}, c.args...)...)
+		if code != c.code {
+			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, code, c.code, out, errs)
+		}
+	}
+}
+
+func TestEveryExampleIsProvedAtEveryNumberOfRanks(t *testing.T) {
+	names, _ := filepath.Glob("../../examples/*.pl")
+	more, _ := filepath.Glob("../../examples/course/*.pl")
+	if out, errs, code := verifying(t, append(append([]string{"verify", "--ranks", "1..8"}, names...), more...)...); code != 0 || len(names) == 0 {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+}
