@@ -14,11 +14,12 @@ import (
 // ranks and loop counters with // and %; package prove finds their bounds. A counter takes both its
 // ends, and so does a rank, so an end that certainly lies outside is an error; whatever is only
 // possible is left to the run-time check.
-func Bounds(m *ir.Module) []Finding { return boundsOf(m, nil).findings }
+func Bounds(m *ir.Module) []Finding { return boundsOf(m, nil, nil).findings }
 
-// boundsOf looks at all kernels. ranks are the symbols that may be taken for the number of ranks.
-func boundsOf(m *ir.Module, ranks map[string]bool) *bounds {
-	c := &bounds{seen: map[*ir.Op]bool{}}
+// boundsOf looks at all kernels. ranks are the symbols that may be taken for the number of ranks; only, if not
+// nil, is the file whose ops are of interest.
+func boundsOf(m *ir.Module, ranks map[string]bool, only *source.File) *bounds {
+	c := &bounds{seen: map[*ir.Op]bool{}, only: only}
 	for _, f := range m.Funcs {
 		if f.Kind != ir.Chip && f.Kind != ir.InCore {
 			continue
@@ -46,13 +47,8 @@ type bounds struct {
 	loops      []*ir.Op // around the op
 	findings   []Finding
 	seen       map[*ir.Op]bool
-	places     []bounded
-}
-
-// bounded is an operand that must lie within bounds.
-type bounded struct {
-	at     source.Span
-	proved bool // for every number of ranks and every extent
+	places     []bool // operands that must lie within bounds: whether they do for every number of ranks and extent
+	only       *source.File
 }
 
 // onEveryRank reports whether f is dispatched in just one place, which is a loop over all ranks.
@@ -110,6 +106,9 @@ func (c *bounds) runs(op *ir.Op) bool {
 }
 
 func (c *bounds) op(op *ir.Op, certain bool) {
+	if c.only != nil && op.Span.File != c.only {
+		return
+	}
 	for _, e := range op.Kind.Effects {
 		if e.Peer != "" {
 			c.peer(op, e, certain)
@@ -134,7 +133,7 @@ func (c *bounds) op(op *ir.Op, certain bool) {
 				c.check(op, e.Mem, i, off, shape[i], t.Dims[i])
 			}
 		}
-		c.places = append(c.places, bounded{op.Span, proved})
+		c.places = append(c.places, proved)
 	}
 }
 
@@ -190,11 +189,11 @@ func (c *bounds) peer(op *ir.Op, e ir.Effect, certain bool) {
 	window, _ := ir.Root(op.Val(e.Mem))
 	n, known := c.facts.Ranks(window)
 	if !known {
-		c.places = append(c.places, bounded{op.Span, d.Is(0)})
+		c.places = append(c.places, d.Is(0))
 		return
 	}
 	proved := c.facts.Nonneg(d) && c.facts.Nonneg(n.Sub(d).Sub(one))
-	c.places = append(c.places, bounded{op.Span, proved})
+	c.places = append(c.places, proved)
 	if proved || !certain || c.seen[op] {
 		return
 	}
@@ -326,13 +325,10 @@ func coefficient(d ir.Dim, v *ir.Value) (ir.Dim, bool) {
 func (p *Program) everyRankCount() string {
 	if p.allBounds == "" {
 		all, proved := 0, 0
-		own := p.entryFunc().Span.File
-		for _, x := range boundsOf(p.Lowered, p.rankSymbols()).places {
-			if x.at.File != own {
-				continue // library code is lowered for the number of ranks
-			}
+		// Library code is lowered for the number of ranks: its bounds are looked at for that one.
+		for _, proof := range boundsOf(p.Lowered, p.rankSymbols(), p.entryFunc().Span.File).places {
 			all++
-			if x.proved {
+			if proof {
 				proved++
 			}
 		}

@@ -156,8 +156,8 @@ func (o *order) whicheverCame(c clock, w *action) {
 		return
 	}
 	cands := o.candidates(w)
-	if o.sum(w, cands, nil) <= w.value {
-		return // all of them are required
+	if oneSender(cands, w.rank) || o.sum(w, cands, nil) <= w.value {
+		return // the first ones are required, or all of them
 	}
 	for k := range c {
 		if k == w.rank {
@@ -169,6 +169,20 @@ func (o *order) whicheverCame(c clock, w *action) {
 			}
 		}
 	}
+}
+
+// oneSender reports whether no more than one rank but the owner wrote a cell.
+func oneSender(ns []*action, owner int) bool {
+	sender := owner
+	for _, n := range ns {
+		if n.rank != owner && sender != owner && n.rank != sender {
+			return false
+		}
+		if n.rank != owner {
+			sender = n.rank
+		}
+	}
+	return true
 }
 
 // needs is how many actions of rank k must have happened when n has.

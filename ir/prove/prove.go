@@ -18,10 +18,14 @@ type Facts struct {
 
 	proved map[string]bool
 	failed map[string]int // dims that could not be proved, and how hard that was tried
+	left   int            // searches that this question may still take
 }
 
-// effort is how many bounds are put in one after the other.
-const effort = 8
+// effort is how many bounds are put in one after the other, patience how many are tried in all.
+const (
+	effort   = 8
+	patience = 500
+)
 
 // For collects the facts of a function.
 func For(f *ir.Func) *Facts {
@@ -111,7 +115,10 @@ func (p *Facts) Plain(d ir.Dim) ir.Dim {
 }
 
 // Nonneg reports whether d can be seen never to be negative.
-func (p *Facts) Nonneg(d ir.Dim) bool { return p.prove(p.Plain(d), effort) }
+func (p *Facts) Nonneg(d ir.Dim) bool {
+	p.left = patience
+	return p.prove(p.Plain(d), effort)
+}
 
 // Within reports whether [off, off + size) certainly lies in [0, extent).
 func (p *Facts) Within(off, size, extent ir.Dim) bool {
@@ -127,11 +134,16 @@ func (p *Facts) prove(d ir.Dim, fuel int) bool {
 	if with, ok := p.failed[d.Key()]; ok && fuel <= with {
 		return false
 	}
+	if p.left--; p.left < 0 {
+		return false
+	}
 	if p.search(d, fuel) {
 		p.proved[d.Key()] = true
 		return true
 	}
-	p.failed[d.Key()] = fuel
+	if p.left >= 0 { // else it was not tried as hard as that
+		p.failed[d.Key()] = fuel
+	}
 	return false
 }
 
