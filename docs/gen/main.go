@@ -1,5 +1,5 @@
-// Command gen writes the generated reference pages: docs/ops.md from the op table and docs/errors.md
-// from the diagnostic codes. Run it from the root of the repository (make generate).
+// Command gen writes the generated reference pages: docs/ops.md from the op table, docs/errors.md
+// from the diagnostic codes and docs/parity.md from what executors do with each op. Run it from the root of the repository (make generate).
 package main
 
 import (
@@ -17,6 +17,7 @@ func main() {
 	log.SetFlags(0)
 	write("docs/ops.md", opsPage())
 	write("docs/errors.md", diag.Page())
+	write("docs/parity.md", parityPage())
 }
 
 func write(path, text string) {

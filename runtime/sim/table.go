@@ -42,3 +42,6 @@ func composite(c *interp.Compiler, op *ir.Op) interp.Step {
 	interp.Stop(&interp.Unsupported{Op: op, Func: c.Func()})
 	return nil
 }
+
+// Handles reports whether device functions may contain such ops.
+func Handles(k *ir.Kind) bool { return (&interp.Compiler{Table: deviceTable}).Handles(k) }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"ptoc/ir"
 	"ptoc/lang/source"
@@ -22,6 +23,20 @@ type Trial struct {
 	build  func(b *ir.Builder, tiles []*ir.Value) (*ir.Value, error)
 	within float64 // in units of the last place of the result's type; 0: the same bits
 	ints   [2]int64
+	f      *ir.Func // instead of ins, out and build: a kernel of tensors
+	at     int      // which of its parameters is compared
+}
+
+// tensors are the parameters' types, and the position of what is compared.
+func (tr *Trial) tensors() ([]*ir.Tensor, int) {
+	if tr.f == nil {
+		return append(append([]*ir.Tensor{}, tr.ins...), tr.out), len(tr.ins)
+	}
+	var out []*ir.Tensor
+	for _, p := range tr.f.Params() {
+		out = append(out, p.Type.(*ir.Tensor))
+	}
+	return out, tr.at
 }
 
 func mat(dt ir.DType, dims ...int64) *ir.Tensor {
@@ -50,6 +65,10 @@ func zeros(n int) []*ir.Value {
 
 // kernel is: load all ins, apply the op, store the result.
 func (tr *Trial) kernel(name string) (*ir.Func, error) {
+	if tr.f != nil {
+		tr.f.Name = name
+		return tr.f, nil
+	}
 	f := ir.NewFunc(name, ir.InCore, source.Span{})
 	var mems []*ir.Value
 	for i, t := range tr.ins {
@@ -229,7 +248,7 @@ func (tr *Trial) fill(t *tensor.Tensor, seed uint64) {
 
 // Module makes all trials and a module with their kernels.
 func Module() (*ir.Module, []*Trial, error) {
-	trials := append(append(elementwiseTrials(), castTrials()...), shapeTrials()...)
+	trials := slices.Concat(elementwiseTrials(), castTrials(), shapeTrials(), sampleTrials())
 	m := &ir.Module{Name: "conform"}
 	for _, tr := range trials {
 		f, err := tr.kernel("k_" + tr.Name)
@@ -248,7 +267,8 @@ func (tr *Trial) Run(m *ir.Module, b controller.Backend) (*tensor.Tensor, error)
 		return nil, err
 	}
 	var args []any
-	for i, in := range append(append([]*ir.Tensor{}, tr.ins...), tr.out) {
+	params, at := tr.tensors()
+	for i, in := range params {
 		shape := []int64{}
 		for _, d := range in.Dims {
 			n, _ := d.Const()
@@ -258,7 +278,7 @@ func (tr *Trial) Run(m *ir.Module, b controller.Backend) (*tensor.Tensor, error)
 		if err != nil {
 			return nil, err
 		}
-		if i < len(tr.ins) {
+		if i < at || tr.f != nil {
 			tr.fill(x.Tensor, uint64(i))
 		}
 		args = append(args, x)
@@ -266,7 +286,7 @@ func (tr *Trial) Run(m *ir.Module, b controller.Backend) (*tensor.Tensor, error)
 	if err := p.Run(context.Background(), args); err != nil {
 		return nil, err
 	}
-	return args[len(tr.ins)].(*controller.Tensor).Tensor, nil
+	return args[at].(*controller.Tensor).Tensor, nil
 }
 
 // Compare reports the first element of got that is further from want than the trial allows.
