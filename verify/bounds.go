@@ -16,22 +16,20 @@ import (
 // possible is left to the run-time check.
 func Bounds(m *ir.Module) []Finding { return boundsOf(m, nil, nil).findings }
 
-// boundsOf looks at all kernels. ranks are the symbols that may be taken for the number of ranks; only, if not
-// nil, is the file whose ops are of interest.
-func boundsOf(m *ir.Module, ranks map[string]bool, only *source.File) *bounds {
-	c := &bounds{seen: map[*ir.Op]bool{}, only: only}
+// boundsOf looks at all kernels. ranks are the symbols that may be taken for the number of ranks; ops at the
+// places in skip are left out.
+func boundsOf(m *ir.Module, ranks map[string]bool, skip map[source.Span]bool) *bounds {
+	c := &bounds{seen: map[*ir.Op]bool{}, skip: skip}
 	for _, f := range m.Funcs {
 		if f.Kind != ir.Chip && f.Kind != ir.InCore {
 			continue
 		}
 		c.facts, c.everywhere = prove.For(f), onEveryRank(m, f)
-		n := c.facts.AnyNRanks()
-		if n != nil {
-			c.facts.AssumeRanks(ir.DimOf(n)) // windows of one kernel share a domain, or the run will say so
-		}
+		// That windows of one kernel share a domain is what the run for given rank counts holds it to.
+		n, asks := c.facts.OneDomain()
 		for s := range ranks {
-			if n != nil {
-				c.facts.Assume(s, ir.DimOf(n))
+			if asks {
+				c.facts.Assume(s, n)
 			} else {
 				c.facts.AssumeRanks(ir.SymDim(s))
 			}
@@ -48,7 +46,7 @@ type bounds struct {
 	findings   []Finding
 	seen       map[*ir.Op]bool
 	places     []bool // operands that must lie within bounds: whether they do for every number of ranks and extent
-	only       *source.File
+	skip       map[source.Span]bool
 }
 
 // onEveryRank reports whether f is dispatched in just one place, which is a loop over all ranks.
@@ -106,7 +104,7 @@ func (c *bounds) runs(op *ir.Op) bool {
 }
 
 func (c *bounds) op(op *ir.Op, certain bool) {
-	if c.only != nil && op.Span.File != c.only {
+	if c.skip[op.Span] {
 		return
 	}
 	for _, e := range op.Kind.Effects {
@@ -325,8 +323,16 @@ func coefficient(d ir.Dim, v *ir.Value) (ir.Dim, bool) {
 func (p *Program) everyRankCount() string {
 	if p.allBounds == "" {
 		all, proved := 0, 0
-		// Library code is lowered for the number of ranks: its bounds are looked at for that one.
-		for _, proof := range boundsOf(p.Lowered, p.rankSymbols(), p.entryFunc().Span.File).places {
+		// Collectives are lowered for the number of ranks: their bounds are looked at for that one.
+		collectives := map[source.Span]bool{}
+		for _, f := range p.Source.Funcs {
+			f.Walk(func(op *ir.Op) {
+				if op.Kind.Composite {
+					collectives[op.Span] = true
+				}
+			})
+		}
+		for _, proof := range boundsOf(p.Lowered, p.rankSymbols(), collectives).places {
 			all++
 			if proof {
 				proved++

@@ -15,6 +15,7 @@ type Facts struct {
 	same   map[*ir.Value]*ir.Value // a rank or number of ranks that was asked for before
 	equal  map[string]ir.Dim       // symbols that are assumed to be something else
 	ranks  *ir.Dim                 // the number of ranks, where the function does not ask for it
+	asks   [2][]*ir.Value          // all ranks, and all numbers of ranks, of whatever window
 
 	proved map[string]bool
 	failed map[string]int // dims that could not be proved, and how hard that was tried
@@ -33,14 +34,15 @@ func For(f *ir.Func) *Facts {
 		proved: map[string]bool{}, failed: map[string]int{}}
 	ranks := map[*ir.Value]*ir.Value{}
 	f.Body.Walk(func(op *ir.Op) {
-		first := ranks
+		first, kind := ranks, 0
 		switch op.Kind {
 		case ir.NRanks:
-			first = p.nranks
+			first, kind = p.nranks, 1
 		case ir.Rank:
 		default:
 			return
 		}
+		p.asks[kind] = append(p.asks[kind], op.Result())
 		w := window(op)
 		switch {
 		case w == nil:
@@ -68,10 +70,10 @@ func (p *Facts) NRanks(window *ir.Value) *ir.Value { return p.nranks[window] }
 
 // Ranks is the number of ranks that share a window; false: nothing is known of it.
 func (p *Facts) Ranks(window *ir.Value) (ir.Dim, bool) {
-	switch n := p.nranks[window]; {
-	case n != nil:
-		return ir.DimOf(n), true
-	case p.ranks != nil:
+	if n := p.nranks[window]; n != nil {
+		return p.Plain(ir.DimOf(n)), true
+	}
+	if p.ranks != nil {
 		return *p.ranks, true
 	}
 	return ir.Dim{}, false
@@ -80,15 +82,21 @@ func (p *Facts) Ranks(window *ir.Value) (ir.Dim, bool) {
 // AssumeRanks takes d for the number of ranks wherever the function does not ask for it.
 func (p *Facts) AssumeRanks(d ir.Dim) { p.ranks = &d }
 
-// AnyNRanks is some number of ranks that the function asks for; nil if it asks for none.
-func (p *Facts) AnyNRanks() *ir.Value {
-	var out *ir.Value
-	for _, v := range p.nranks {
-		if out == nil || v.ID < out.ID {
-			out = v
+// OneDomain takes all windows of the function to be shared by the same ranks from now on. ok says whether the
+// function asks for their number, which is n.
+func (p *Facts) OneDomain() (n ir.Dim, ok bool) {
+	for _, vs := range p.asks {
+		for _, v := range vs[min(len(vs), 1):] {
+			p.same[v] = vs[0]
 		}
 	}
-	return out
+	clear(p.failed)
+	if len(p.asks[1]) == 0 {
+		return n, false
+	}
+	n = ir.DimOf(p.asks[1][0])
+	p.ranks = &n
+	return n, true
 }
 
 // Assume takes a symbol to be d from now on.
