@@ -152,6 +152,17 @@ func BenchmarkAllreduceToPTX(b *testing.B) {
 	if _, err := Compile("", "sm_80"); errors.Is(err, ErrNoLLVM) {
 		b.Skip(err)
 	}
+	b.Run("all", func(b *testing.B) { // from the program's text
+		for b.Loop() {
+			out, err := Generate(lowered(b, "../../examples/allreduce.pl"), Options{})
+			if err == nil {
+				_, err = Compile(out.LLVM, "sm_80")
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("generate", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := Generate(m, Options{}); err != nil {
