@@ -20,7 +20,11 @@ func (r *run) host(f *ir.Func) {
 	for i, p := range f.Params() {
 		t, ok := p.Type.(*ir.Tensor)
 		if !ok {
-			hc.args = append(hc.args, value{t: r.space.Leaf(p.Name, 0)})
+			if r.given.scalars == nil {
+				r.given.scalars = map[string]bool{}
+			}
+			r.given.scalars[p.Name] = true
+			hc.args = append(hc.args, value{t: r.space.Leaf(p.Name, 0), why: f.Body.Ops[0]})
 			continue
 		}
 		dims := make([]int64, len(t.Dims))

@@ -22,11 +22,36 @@ func FillGiven(t *tensor.Tensor, name string, repeat int) {
 	t.FillDefault(name, uint64(repeat))
 }
 
+// fill takes what the user says, if that names the input.
+func (s Scope) fill(t *tensor.Tensor, name string, repeat int) error {
+	for _, text := range s.Inputs {
+		sp, err := tensor.ParseSpec(text)
+		if err != nil || sp.Name != name {
+			continue
+		}
+		if sp.Kind != tensor.File {
+			sp.Seed += uint64(repeat)
+			return sp.Fill(t)
+		}
+		v, err := sp.Load()
+		if err == nil {
+			v, err = tensor.Fit(name, v, t.DType, t.Shape)
+		}
+		if err == nil {
+			copy(t.Data, v.Data)
+		}
+		return err
+	}
+	FillGiven(t, name, repeat)
+	return nil
+}
+
 // given knows the inputs as numbers.
 type given struct {
 	r       *run
 	tensors map[string]func() *tensor.Tensor
 	made    map[string]*tensor.Tensor
+	scalars map[string]bool
 	vals    *term.Values
 	used    bool // something depended on data
 }
@@ -40,14 +65,29 @@ func (g *given) tensor(label, name string, repeat int, dims []int64, dt ir.DType
 		if err != nil {
 			return nil
 		}
-		FillGiven(t, name, repeat)
+		if g.r.scope.fill(t, name, repeat) != nil {
+			return nil
+		}
 		return t
 	}
+}
+
+// scalar is an argument of the host program that is a number: 0, if nobody says otherwise.
+func (g *given) scalar(name string) (float64, bool) {
+	for _, text := range g.r.scope.Inputs {
+		if sp, err := tensor.ParseSpec(text); err == nil && sp.Name == name {
+			return sp.Value, true
+		}
+	}
+	return 0, true
 }
 
 func (g *given) input(label string, i int64) (float64, bool) {
 	make := g.tensors[label]
 	if make == nil {
+		if g.scalars[label] {
+			return g.scalar(label)
+		}
 		return 0, false
 	}
 	if g.made[label] == nil {

@@ -237,7 +237,7 @@ func (r *run) scalarResult(op *ir.Op, vals []value, allKnown bool) value {
 			out.why = v.why
 		}
 	}
-	if r.given.used && out.why != nil {
+	if r.given.used && out.why != nil && !dt.IsFloat() {
 		// The run holds for the given inputs only by now: what is chosen by them needs no term.
 		if n, ok := r.given.integer(out); ok {
 			return number(n)

@@ -32,8 +32,9 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Scope says for what a verdict holds, and for nothing else.
 type Scope struct {
 	Ranks   int              `json:"ranks"`
-	Syms    map[string]int64 `json:"syms,omitempty"` // the value of every pl.dynamic symbol
-	Repeats int              `json:"repeats"`        // runs of the host program on the same windows
+	Syms    map[string]int64 `json:"syms,omitempty"`   // the value of every pl.dynamic symbol
+	Repeats int              `json:"repeats"`          // runs of the host program on the same windows
+	Inputs  []string         `json:"inputs,omitempty"` // NAME=SPEC: what is given where data decides
 }
 
 // String is "4 ranks, N = 8, NR = 4, 2 repeats".
@@ -50,7 +51,7 @@ func (s Scope) String() string {
 	if s.Repeats > 1 {
 		parts = append(parts, plural(s.Repeats, "repeat"))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(append(parts, s.Inputs...), ", ")
 }
 
 func plural(n int, what string) string {

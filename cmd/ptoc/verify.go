@@ -92,7 +92,9 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 			if s.emit != "" {
 				return s.model(cmd.OutOrStdout(), p, p.Scope(n, s.repeats, u.Syms))
 			}
-			r := verify.Check(p, s.layers, []verify.Scope{p.Scope(n, s.repeats, u.Syms)})
+			scope := p.Scope(n, s.repeats, u.Syms)
+			scope.Inputs = s.ins
+			r := verify.Check(p, s.layers, []verify.Scope{scope})
 			rep.Verdicts = append(rep.Verdicts, r.Verdicts...)
 		}
 		if jsonErrors {
