@@ -69,7 +69,13 @@ type Func struct {
 func (f *Func) Params() []*Value { return f.Body.Args }
 
 // DimSyms are the symbols in the parameter types and the body, sorted: each is a run-time argument.
-func (f *Func) DimSyms() []string {
+func (f *Func) DimSyms() []string { return f.dimSyms(map[*Func][]string{}) }
+
+// dimSyms remembers callees in known: each is looked at once, however often it is called.
+func (f *Func) dimSyms(known map[*Func][]string) []string {
+	if syms, ok := known[f]; ok {
+		return syms
+	}
 	seen := map[string]bool{}
 	addDim := func(d Dim) {
 		d.Walk(func(a Atom) {
@@ -96,14 +102,15 @@ func (f *Func) DimSyms() []string {
 		// A callee's symbols that its arguments do not bind come from here.
 		if f := op.Callee(); f != nil {
 			bind, _ := BindDims(f, op.Vals("args"))
-			for _, s := range f.DimSyms() {
+			for _, s := range f.dimSyms(known) {
 				if _, ok := bind[s]; !ok {
 					seen[s] = true
 				}
 			}
 		}
 	})
-	return sortedKeys(seen)
+	known[f] = sortedKeys(seen)
+	return known[f]
 }
 
 // Block is a list of ops with arguments: a function body, or a region of an op.

@@ -70,17 +70,20 @@ func (r *run) mismatches() []Finding {
 // may reach; unsure says why others could not be decided. It looks at no rank count and takes
 // microseconds.
 func Uniformity(m *ir.Module) (findings []Finding, unsure string) {
-	u := &uniformity{sums: map[*ir.Func]*summary{}, seen: map[*ir.Op]bool{}}
+	u := &uniformity{sums: map[*ir.Func]*summary{}, lists: map[*ir.Block]string{}, vals: map[*ir.Value]reason{}, seen: map[*ir.Op]bool{}}
 	for _, f := range m.Funcs {
 		if f.Kind == ir.Host {
 			u.dispatches(f)
 		}
 	}
-	for _, f := range m.Funcs {
-		if f.Kind == ir.Chip || f.Kind == ir.InCore {
-			u.function(f)
-		}
+	// Taints only grow, and each walk is linear in the module: what loops carry back and calls hand on
+	// takes a few walks to arrive, whatever the nesting. Then everything is known, and one more reports.
+	for u.changed = true; u.changed; {
+		u.changed = false
+		u.functions(m)
 	}
+	u.report = true
+	u.functions(m)
 	return u.findings, u.unsure
 }
 
@@ -109,21 +112,29 @@ func (a reason) or(b reason) reason {
 type summary struct {
 	collective string // the first collective that a call reaches; "": none
 	at         source.Span
-	list       string // all of them, in order
 }
 
 type uniformity struct {
 	sums     map[*ir.Func]*summary
-	params   map[*ir.Value]reason // scalar parameters, over all calls
-	vals     map[*ir.Value]reason
+	lists    map[*ir.Block]string // listOf, by block: nested branches ask twice at every level
+	vals     map[*ir.Value]reason // over all calls and iterations
+	changed  bool                 // some taint has grown in this walk
+	report   bool                 // taints are final
 	findings []Finding
 	seen     map[*ir.Op]bool
 	unsure   string
 }
 
+// join adds r to what is known of v.
+func (u *uniformity) join(v *ir.Value, r reason) {
+	old := u.vals[v]
+	if now := old.or(r); now.t != old.t {
+		u.vals[v], u.changed = now, true
+	}
+}
+
 // dispatches: a scalar argument that differs between ranks makes the parameter depend on the rank.
 func (u *uniformity) dispatches(f *ir.Func) {
-	u.vals = map[*ir.Value]reason{}
 	f.Body.Walk(func(op *ir.Op) {
 		if op.Kind != ir.Call || op.Val("device") == nil {
 			return
@@ -131,7 +142,7 @@ func (u *uniformity) dispatches(f *ir.Func) {
 		dev := op.Val("device")
 		for i, a := range op.Vals("args") {
 			if isScalar(a.Type) && !a.IsConst() && dependsOn(a, dev, 0) {
-				u.param(op.Callee().Params()[i], reason{onRank, op.Span})
+				u.join(op.Callee().Params()[i], reason{onRank, op.Span})
 			}
 		}
 	})
@@ -153,21 +164,12 @@ func dependsOn(v, w *ir.Value, depth int) bool {
 	return false
 }
 
-func (u *uniformity) param(p *ir.Value, r reason) {
-	if u.params == nil {
-		u.params = map[*ir.Value]reason{}
-	}
-	u.params[p] = u.params[p].or(r)
-}
-
-func (u *uniformity) function(f *ir.Func) {
-	// Twice: arguments of calls taint parameters of functions that may have been walked already.
-	for range 2 {
-		u.vals = map[*ir.Value]reason{}
-		for p, r := range u.params {
-			u.vals[p] = r
+// functions walks every function that ranks run once; inline functions too, for all their calls at once.
+func (u *uniformity) functions(m *ir.Module) {
+	for _, f := range m.Funcs {
+		if f.Kind == ir.Chip || f.Kind == ir.InCore || f.Kind == ir.Inline {
+			u.block(f.Body, reason{})
 		}
-		u.block(f.Body, reason{})
 	}
 }
 
@@ -184,20 +186,21 @@ func (u *uniformity) op(op *ir.Op, ctl reason) {
 		u.branch(op, ctl)
 	case ir.For:
 		r := u.of(op.Val("start")).or(u.of(op.Val("stop"))).or(u.of(op.Val("step")))
-		u.vals[op.Regions[0].Args[0]] = r
+		u.join(op.Regions[0].Args[0], r)
 		u.carried(op, op.Regions[0].Args[1:], ctl.or(r), r)
 	case ir.While:
-		u.carried(op, op.Regions[0].Args, ctl.or(u.condition(op)), u.condition(op))
+		r := u.condition(op)
+		u.carried(op, op.Regions[0].Args, ctl.or(r), r)
 	case ir.Call:
 		u.call(op, ctl)
 	case ir.Rank:
-		u.vals[op.Result()] = reason{onRank, op.Span}
+		u.join(op.Result(), reason{onRank, op.Span})
 	case ir.Read:
 		r := reason{onData, op.Span}
 		for _, v := range op.Operands() {
 			r = r.or(u.of(v))
 		}
-		u.vals[op.Result()] = r
+		u.join(op.Result(), r)
 	default:
 		if op.Kind.Composite {
 			u.reached(op, op.Kind.Name, op.Span, ctl)
@@ -228,51 +231,36 @@ func (u *uniformity) compute(op *ir.Op) {
 		}
 	}
 	for _, v := range op.Results {
-		u.vals[v] = r
+		u.join(v, r)
 	}
 }
 
-// carried runs a loop's body until the taints of what it carries stand still.
+// carried walks a loop's body; trip is the taint of how often it runs.
 func (u *uniformity) carried(op *ir.Op, args []*ir.Value, ctl, trip reason) {
 	body := op.Regions[0]
-	for i, v := range op.Vals("init_values") {
-		u.vals[args[i]] = u.vals[args[i]].or(u.of(v))
-	}
-	for range 3 {
-		u.block(body, ctl)
-		if t := body.Terminator(); t != nil {
-			for i, v := range t.Vals("values") {
-				u.vals[args[i]] = u.vals[args[i]].or(u.of(v))
-			}
+	hand := func(vals []*ir.Value) {
+		for i, v := range vals {
+			u.join(args[i], u.of(v))
 		}
 	}
+	hand(op.Vals("init_values"))
+	u.block(body, ctl)
+	if t := body.Terminator(); t != nil {
+		hand(t.Vals("values"))
+	}
 	for i, v := range op.Results {
-		u.vals[v] = u.vals[args[i]].or(trip)
+		u.join(v, u.vals[args[i]].or(trip))
 	}
 }
 
-// condition is the taint of a while loop's condition, after a look at its body.
+// condition is the taint of a while loop's condition, as far as earlier walks know it.
 func (u *uniformity) condition(op *ir.Op) reason {
-	body := op.Regions[0]
-	for i, v := range op.Vals("init_values") {
-		u.vals[body.Args[i]] = u.vals[body.Args[i]].or(u.of(v))
-	}
-	var r reason
-	for range 2 {
-		for _, o := range body.Ops {
-			if o.Kind == ir.Cond {
-				r = r.or(u.of(o.Val("cond")))
-			} else if len(o.Regions) == 0 && o.Kind != ir.Call && !o.Kind.Composite {
-				u.op(o, reason{})
-			}
-		}
-		if t := body.Terminator(); t != nil {
-			for i, v := range t.Vals("values") {
-				u.vals[body.Args[i]] = u.vals[body.Args[i]].or(u.of(v))
-			}
+	for _, o := range op.Regions[0].Ops {
+		if o.Kind == ir.Cond {
+			return u.of(o.Val("cond"))
 		}
 	}
-	return r
+	return reason{}
 }
 
 func (u *uniformity) branch(op *ir.Op, ctl reason) {
@@ -285,10 +273,10 @@ func (u *uniformity) branch(op *ir.Op, ctl reason) {
 		u.block(b, inner)
 	}
 	for i, v := range op.Results {
-		u.vals[v] = r
+		u.join(v, r)
 		for _, b := range op.Regions {
 			if t := b.Terminator(); t != nil {
-				u.vals[v] = u.vals[v].or(u.of(t.Vals("values")[i]))
+				u.join(v, u.of(t.Vals("values")[i]))
 			}
 		}
 	}
@@ -305,17 +293,18 @@ func (u *uniformity) sameArms(op *ir.Op) bool {
 
 // listOf names the collectives of a block in order; "" if there are none.
 func (u *uniformity) listOf(b *ir.Block) string {
+	if list, known := u.lists[b]; known {
+		return list
+	}
 	list := ""
 	for _, op := range b.Ops {
 		switch {
 		case op.Kind.Composite:
-			list += op.Kind.Name
-			for _, v := range op.Operands() {
-				list += fmt.Sprintf(" %p", v)
-			}
-			list += ";"
+			list += op.Kind.Name + operandsText(op)
 		case op.Kind == ir.Call:
-			list += u.summary(op.Callee()).list
+			if u.summary(op.Callee()).collective != "" {
+				list += op.Callee().Name + operandsText(op)
+			}
 		case op.Kind == ir.If && u.sameArms(op):
 			list += u.listOf(op.Regions[0])
 		default:
@@ -326,45 +315,40 @@ func (u *uniformity) listOf(b *ir.Block) string {
 			}
 		}
 	}
+	u.lists[b] = list
 	return list
 }
 
-// call follows scalars into the callee and looks for collectives there.
+// operandsText tells calls with different operands apart.
+func operandsText(op *ir.Op) string {
+	text := ""
+	for _, v := range op.Operands() {
+		text += fmt.Sprintf(" %p", v)
+	}
+	return text + ";"
+}
+
+// call follows scalars into the callee and out of it, and looks for collectives there.
 func (u *uniformity) call(op *ir.Op, ctl reason) {
 	f := op.Callee()
 	for i, a := range op.Vals("args") {
-		if r := u.of(a); isScalar(a.Type) && r.t != 0 {
-			u.param(f.Params()[i], r)
+		if isScalar(a.Type) {
+			u.join(f.Params()[i], u.of(a))
 		}
 	}
 	if s := u.summary(f); s.collective != "" {
 		u.reached(op, s.collective, s.at, ctl)
 	}
-	if f.Kind == ir.Inline {
-		u.function2(f)
-	}
 	u.compute(op)
-	if f.Kind == ir.Inline {
-		if t := f.Body.Terminator(); t != nil {
-			var r reason
-			for _, v := range t.Vals("values") {
-				r = r.or(u.of(v))
-			}
-			for _, v := range op.Results {
-				u.vals[v] = u.vals[v].or(r)
-			}
+	if t := f.Body.Terminator(); f.Kind == ir.Inline && t != nil {
+		var r reason
+		for _, v := range t.Vals("values") {
+			r = r.or(u.of(v))
+		}
+		for _, v := range op.Results {
+			u.join(v, r)
 		}
 	}
-}
-
-// function2 walks an inline callee in place: its values are its own.
-func (u *uniformity) function2(f *ir.Func) {
-	for p, r := range u.params {
-		if p.Owner == f.Body {
-			u.vals[p] = r
-		}
-	}
-	u.block(f.Body, reason{})
 }
 
 func (u *uniformity) summary(f *ir.Func) *summary {
@@ -385,14 +369,13 @@ func (u *uniformity) summary(f *ir.Func) *summary {
 			}
 		}
 	})
-	s.list = u.listOf(f.Body)
 	return s
 }
 
 // reached: a collective is called under ctl.
 func (u *uniformity) reached(op *ir.Op, name string, at source.Span, ctl reason) {
 	switch {
-	case u.seen[op]:
+	case !u.report || u.seen[op]:
 	case ctl.t&onRank != 0:
 		u.seen[op] = true
 		d := diag.New(diag.RankDependent, op.Span, "%s is called only where a condition on the rank holds", name)

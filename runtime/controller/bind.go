@@ -22,7 +22,7 @@ type Given struct {
 // and the number of ranks for the symbol that counts ranks.
 func Bind(entry *ir.Func, g Given) (map[string]int64, *diag.Diagnostic) {
 	b := &binding{entry: entry, g: g, vals: map[string]int64{}, from: map[string]string{}}
-	need := symbols(entry)
+	need := entry.DimSyms()
 	for s, n := range g.Syms {
 		if slices.Contains(need, s) {
 			b.vals[s], b.from[s] = n, fmt.Sprintf("-D %s=%d", s, n)
@@ -144,30 +144,6 @@ func (b *binding) inputWith(s string) string {
 		}
 	}
 	return ""
-}
-
-// symbols are those that entry needs values for: its own, and its callees' that no argument gives.
-func symbols(entry *ir.Func) []string {
-	out := entry.DimSyms()
-	entry.Body.Walk(func(op *ir.Op) {
-		if op.Kind != ir.Call {
-			return
-		}
-		bound := map[string]bool{}
-		for _, p := range op.Callee().Params() {
-			for _, d := range ir.ShapeOf(p.Type) {
-				for _, s := range d.Syms() {
-					bound[s] = true
-				}
-			}
-		}
-		for _, s := range symbols(op.Callee()) {
-			if !bound[s] && !slices.Contains(out, s) {
-				out = append(out, s)
-			}
-		}
-	})
-	return out
 }
 
 // rankSymbols are the symbols that count ranks: those of extents that a loop over ranks indexes, and
