@@ -139,4 +139,7 @@ func KernelSymbol(kernel string) string { return kernel }
 
 // ArenaSymbol names the function `i64 (const i64* args)` that says how much
 // arena the kernel needs. A kernel without one needs none.
-func ArenaSymbol(kernel string) string { return kernel + "_arena" }
+func ArenaSymbol(kernel string) string { return kernel + ArenaSuffix }
+
+// ArenaSuffix has a dot, which no kernel's name has.
+const ArenaSuffix = ".arena"

@@ -26,7 +26,7 @@ import (
 
 // Format is the version of the layout. It changes whenever an older ptoc could not run the bundle right:
 // the kernel ABI is part of it.
-const Format = 2
+const Format = 3
 
 // Names of the files.
 const (

@@ -47,6 +47,9 @@ func newFn(g *gen, f *ir.Func) *fn {
 	for _, w := range reserved {
 		e.taken[w] = true
 	}
+	for _, other := range g.mod.Funcs { // a variable would hide the function
+		e.taken["f_"+other.Name] = true
+	}
 	for _, s := range e.syms {
 		e.symName[s] = e.fresh(s)
 	}
@@ -57,8 +60,8 @@ func newFn(g *gen, f *ir.Func) *fn {
 }
 
 // reserved are words that a variable may not be called: C++'s, and ours.
-var reserved = strings.Fields(`ctx arena args k alignas alignof and and_eq asm auto bitand bitor bool break case catch char
-	class compl const constexpr const_cast continue decltype default delete do double dynamic_cast else enum explicit export
+var reserved = strings.Fields(`ctx arena args k alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
+	char32_t class compl const constexpr const_cast continue decltype default delete do double dynamic_cast else enum explicit export
 	extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
 	private protected public register reinterpret_cast return short signed sizeof static static_assert static_cast struct
 	switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile

@@ -203,8 +203,9 @@ func (g *gen) arenaEntry(w *writer, e *fn) bool {
 	if c, ok := need.Const(); ok {
 		w.line("return %d;", c)
 	} else {
-		w.line("__int128 n = %s;", e.plainDim(need))
-		w.line("return n > 0x7fffffffffffffffLL ? 0x7fffffffffffffffLL : n < 0 ? 0 : (i64)n;")
+		n := e.fresh("n")
+		w.line("__int128 %s = %s;", n, e.plainDim(need))
+		w.line("return %s > 0x7fffffffffffffffLL ? 0x7fffffffffffffffLL : %s < 0 ? 0 : (i64)%s;", n, n, n)
 	}
 	w.close("}")
 	return true

@@ -3,6 +3,7 @@ package cpp_test
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"ptoc/codegen/abi"
@@ -40,6 +41,36 @@ func both(t *testing.T, text string, f func(t *testing.T, k cpp.XKernel)) {
 	for name, lowered := range map[string]bool{"unfused": false, "lowered": true} {
 		t.Run(name, func(t *testing.T) { f(t, cpp.XBuild(t, compile(t, text, lowered), "k")) })
 	}
+}
+
+func TestNamesOfAProgramAreFreeOfOurs(t *testing.T) {
+	both(t, `
+n = pl.dynamic("n")
+
+@pl.jit.incore
+def helper(x: pl.InOut[pl.Tensor[[n], pl.INT32]], char16_t: pl.Scalar[pl.INT32]):
+    x[:] = pl.load(x, [0], [n]) + char16_t
+
+@pl.jit.incore
+def k(x: pl.InOut[pl.Tensor[[n], pl.INT32]]):
+    f_helper = x[0]
+    char32_t = f_helper + 1
+    helper(x, char32_t)
+    t = pl.load(x, [0], [n])
+    x[:] = t - pl.amax(t, axis=0)
+
+@pl.jit.incore
+def k_arena(x: pl.InOut[pl.Tensor[[n], pl.INT32]]):
+    k(x)
+`, func(t *testing.T, k cpp.XKernel) {
+		x := cpp.XMemory([]int32{3, 9, 4})
+		if f := k.Call(t, x.Addr(), 3); f.Code != abi.OK {
+			t.Fatal(f)
+		}
+		if !slices.Equal(x.Elems, []int32{-6, 0, -5}) {
+			t.Errorf("x = %v", x.Elems)
+		}
+	})
 }
 
 func TestFaultsNameTheirOperands(t *testing.T) {

@@ -114,6 +114,7 @@ func cxxLayout() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "enum : i32 { MAX_MODULES = %d, MAX_KERNELS = %d, MAX_DOMAINS = %d, RING_WORDS = %d, MAX_ARGS = %d, RECORD_HEAD = %d };\n",
 		maxModules, maxKernels, maxDomains, ringWords, maxArgs, recordHead)
+	fmt.Fprintf(&b, "static const char ARENA_SUFFIX[] = %q;\n", abi.ArenaSuffix)
 	b.WriteString(abi.Struct("control", "at the start of the region", reflect.TypeFor[control]()))
 	b.WriteString(abi.Struct("module_row", "a shared object", reflect.TypeFor[module]()))
 	b.WriteString(abi.Struct("kernel_row", "a function in one", reflect.TypeFor[kernel]()))

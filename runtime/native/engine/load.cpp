@@ -23,9 +23,9 @@ static bool find_kernels(proc* p, i32 n, char* error, size_t size) {
             strncpy(error, dlerror(), size - 1);
             return false;
         }
-        char arena[sizeof k.name + 8];
+        char arena[sizeof k.name + sizeof ARENA_SUFFIX];
         strcpy(arena, k.name);
-        strcat(arena, "_arena");
+        strcat(arena, ARENA_SUFFIX);
         p->kernel[p->kernels] = (kernel_fn)code;
         p->arena[p->kernels] = (arena_fn)dlsym(p->module[k.module], arena);
     }

@@ -108,7 +108,8 @@ extern "C" i32 overflow(ptoc_ctx*, const i64*) {
 }
 
 // Fills its arena of a[0] bytes and counts what it holds into a[1].
-extern "C" i64 use_arena_arena(const i64* a) { return a[0]; }
+extern "C" i64 arena_of_use_arena(const i64* a) __asm__("use_arena.arena");
+extern "C" i64 arena_of_use_arena(const i64* a) { return a[0]; }
 extern "C" i32 use_arena(ptoc_ctx* ctx, const i64* a) {
     if (ctx->arena_bytes < a[0] || (i64)ctx->arena % 64) return ptoc_fail(ctx, PTOC_ASSERT, 1, ctx->arena_bytes, a[0]);
     __builtin_memset(ctx->arena, 1, a[0]);
