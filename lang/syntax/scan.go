@@ -159,8 +159,8 @@ func (s *scanner) indentation() (col int, spaces, tabs bool) {
 }
 
 // checkMixed complains when a line is indented by other characters than the lines before it. One
-// diagnostic carries the fixes of all such lines. It returns the column to go on with: where tabs
-// of 4 columns lead to a block and tabs of 8 do not, 4 it was.
+// diagnostic carries the fixes of all such lines. It returns the column to go on with: tabs are 4 columns
+// wide where only that leads to a block, or where a line that opens one is deeper then than the line above.
 func (s *scanner) checkMixed(start, col int, spaces, tabs bool) int {
 	if !spaces && !tabs {
 		return col
@@ -179,7 +179,12 @@ func (s *scanner) checkMixed(start, col int, spaces, tabs bool) int {
 		s.mixed = s.errs.Errorf(diag.MixedIndent, at, "indentation mixes tabs and spaces").
 			Help("indent with spaces only: how wide a tab is depends on who looks")
 	}
-	if narrow := len(strings.ReplaceAll(s.text[start:s.pos], "\t", "    ")); !slices.Contains(s.indents, col) {
+	narrow := len(strings.ReplaceAll(s.text[start:s.pos], "\t", "    "))
+	if s.opensBlock() {
+		if narrow > s.indents[len(s.indents)-1] {
+			col = narrow
+		}
+	} else if !slices.Contains(s.indents, col) {
 		col = narrow
 	}
 	depth := 0
@@ -188,6 +193,12 @@ func (s *scanner) checkMixed(start, col int, spaces, tabs bool) int {
 	}
 	s.mixed.Fix(at, strings.Repeat("    ", depth), "indent by %d spaces", 4*depth)
 	return col
+}
+
+// opensBlock reports whether the line above ended in a colon.
+func (s *scanner) opensBlock() bool {
+	n := len(s.toks)
+	return n > 1 && s.toks[n-1].kind == kNewline && s.toks[n-2].kind == kColon
 }
 
 // layout compares a line's column with the open blocks.
