@@ -212,7 +212,8 @@ func (c *checker) moduleConst(u *unit, s syntax.Stmt) {
 	}
 	f.stmt(s)
 	for _, n := range assignedNames(s) {
-		if b, ok := u.globals.lookup(n); u.lenient && (!ok || isBad(b.val)) {
+		// A bad value without an error here comes from a name whose error was reported.
+		if b, ok := u.globals.lookup(n); u.lenient && (!ok || isBad(b.val) && f.list.Len() > 0) {
 			u.globals.set(n, foreign(n), s.Span())
 		}
 	}

@@ -23,6 +23,16 @@ def f(x: pl.Tensor[[N, SIZE], KIND], y: pl.Out[pl.Tensor[[N, SIZE], KIND]]):
     y[:] = x * SCALE
 `
 
+// What follows from a missing argument is no error of its own.
+const derivedProgram = `import pypto.language as pl
+
+def make(n):
+    m = n * 2
+    @pl.jit.incore
+    def f(x: pl.Tensor[[n, m], pl.FP32]):
+        pass
+`
+
 const factoryProgram = `import pypto.language as pl
 
 def make(n, dtype=pl.FP32, deep: bool = False):
@@ -77,6 +87,7 @@ func TestOptions(t *testing.T) {
 		{"factory", factoryProgram, Options{Entry: "make", Set: set("n", "3")}, "pl.Tensor[[3, 6], pl.FP32]"},
 		{"factory with branch", factoryProgram, Options{Entry: "make", Set: set("n", "3", "deep", "True", "dtype", "pl.FP16")}, "pl.Tensor[[3, 7], pl.FP16]"},
 		{"missing argument", factoryProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
+		{"missing argument, said once", derivedProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
 		{"unknown argument", factoryProgram, Options{Entry: "make", Set: set("n", "3", "depp", "True")}, "E0216: --set depp: make has no parameter of that name"},
 		{"class", factoryProgram, Options{Entry: "B"}, "pl.Tensor[[5], pl.FP32]"},
 		{"no kernels", "import numpy as np\nX = np.zeros(3)\n", Options{}, "E0219: options.py defines no kernels"},
@@ -86,6 +97,9 @@ func TestOptions(t *testing.T) {
 			got := ""
 			if list.HasErrors() {
 				d := list.Sorted()[0]
+				if list.Len() > 1 {
+					t.Errorf("%d messages", list.Len())
+				}
 				got = d.Code.String() + ": " + d.Message
 			} else {
 				got = m.Funcs[0].Params()[0].Type.String()
