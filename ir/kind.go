@@ -77,6 +77,8 @@ func (w Where) String() string {
 		return "anywhere"
 	case InHost:
 		return "host functions"
+	case InHost | InGolden:
+		return "host and golden functions"
 	case Device:
 		return "chip and incore functions"
 	case InKernel:
@@ -315,5 +317,13 @@ func Kinds() []*Kind {
 	return out
 }
 
-// Spellings lists every name that Lookup knows, sorted.
-func Spellings() []string { return sortedKeys(spellings) }
+// Spellings lists every name of an op that a program may call, sorted.
+func Spellings() []string {
+	var out []string
+	for _, name := range sortedKeys(spellings) {
+		if !spellings[name].kind.Control {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -200,8 +200,16 @@ func joinDTypes(op *Op, t Type, first, v *Value) (DType, error) {
 		return b, nil
 	}
 	e := Errf(BadDType, op.paramOf(v), "%s needs operands of one element type, got %s and %s", op.Kind.Name, a, b)
-	e.Help = "convert one of them with pl.cast(x, pl." + a.String() + ")"
+	e.Help = "convert one of them with pl.cast(..., pl." + convertTo(a, b).String() + ")"
 	return 0, e
+}
+
+// convertTo is the type that a mixture of a and b most likely means: where one of them is floating point, that one.
+func convertTo(a, b DType) DType {
+	if b.IsFloat() && !a.IsFloat() {
+		return b
+	}
+	return a
 }
 
 // scalarFits reports whether a scalar of type s may be combined with elements of type t.

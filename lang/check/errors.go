@@ -86,6 +86,8 @@ func (f *fn) legal(k *ir.Kind, what string, at source.Span) bool {
 		d.Help("the host only allocates and dispatches: move this into a function that it calls with device=r")
 	case f.f.Kind == ir.Golden:
 		d.Help("a golden function is a plain program for one device")
+	case k == ir.WorldSize:
+		d.Help("the size of a window's domain is pld.nranks(pld.get_comm_ctx(w))")
 	case k.Where == ir.InHost:
 		d.Help("move this into the @pl.jit.host function and pass the result")
 	}

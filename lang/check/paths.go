@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"ptoc/ir"
@@ -61,10 +62,7 @@ func resolve(p string) value {
 	if k, sp := ir.Lookup(p); k != nil && !k.Control {
 		return opName{k, sp, p}
 	}
-	head, last := "", p
-	if i := strings.LastIndexByte(p, '.'); i >= 0 {
-		head, last = p[:i], p[i+1:]
-	}
+	head, last := cutLast(p)
 	if e, ok := plain[head].(*ir.EnumType); ok {
 		for i, v := range e.Values {
 			if v == last {
@@ -111,7 +109,7 @@ func (f *fn) resolveAt(p string, x *syntax.Attr) value {
 	if v := resolve(p); v != nil {
 		return v
 	}
-	head := p[:strings.LastIndexByte(p, '.')]
+	head, _ := cutLast(p)
 	if head != "pl" && head != "pld" && resolve(head) == nil {
 		if inner, ok := syntax.Unparen(x.X).(*syntax.Attr); ok {
 			return f.resolveAt(head, inner)
@@ -137,8 +135,8 @@ func (f *fn) resolveAt(p string, x *syntax.Attr) value {
 	d := f.errorf(diag.UnknownName, x.At, "there is no %s", p)
 	if near := suggest(p); near != "" {
 		d.Help("did you mean %s?", near)
-		if near[:strings.LastIndexByte(near, '.')] == head {
-			d.Fix(x.Sel.At, near[len(head)+1:], "write %s", near)
+		if ns, last := cutLast(near); ns == head {
+			d.Fix(x.Sel.At, last, "write %s", near)
 		}
 	}
 	return bad{}
@@ -146,27 +144,37 @@ func (f *fn) resolveAt(p string, x *syntax.Attr) value {
 
 // suggest is the name of pl or pld that p most likely means.
 func suggest(p string) string {
-	head, last := p[:strings.LastIndexByte(p, '.')], p[strings.LastIndexByte(p, '.')+1:]
+	head, last := cutLast(p)
 	other := map[string]string{"pl": "pld", "pld": "pl"}[head]
 	for _, ns := range []string{other, "pl", "pld", "pld.tensor", "pld.system", "pld.tile"} {
 		if ns != "" && resolve(ns+"."+last) != nil {
 			return ns + "." + last
 		}
 	}
-	names := append([]string(nil), ir.Spellings()...)
-	for n := range plain {
-		names = append(names, n)
-	}
-	var same []string
-	for _, n := range names {
-		if i := strings.LastIndexByte(n, '.'); i >= 0 && n[:i] == head {
-			same = append(same, n[i+1:])
+	var same, all []string
+	full := map[string]string{} // the first name that ends like this
+	for _, n := range slices.Sorted(slices.Values(append(sortedKeys(plain), ir.Spellings()...))) {
+		ns, short := cutLast(n)
+		if ns == head {
+			same = append(same, short)
 		}
+		if full[short] == "" && ns != "" {
+			full[short] = n
+		}
+		all = append(all, short)
 	}
 	if near := diag.Nearest(last, same); near != "" {
 		return head + "." + near
 	}
-	return diag.Nearest(p, names)
+	return full[diag.Nearest(last, all)]
+}
+
+// cutLast cuts a dotted name before its last part.
+func cutLast(p string) (head, last string) {
+	if i := strings.LastIndexByte(p, '.'); i >= 0 {
+		return p[:i], p[i+1:]
+	}
+	return "", p
 }
 
 // callee is what stands before the parentheses of a call.

@@ -1,0 +1,40 @@
+package check
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestErrorsSayWhatWasProbablyMeant(t *testing.T) {
+	const program = `import ptoc.language as pl
+import ptoc.distributed as pld
+
+@pl.jit.incore
+def f(x: pl.Tensor[[4], pl.FP32], n: pl.Scalar[pl.INDEX]):
+    a = %s
+`
+	for expr, want := range map[string]string{
+		"pl.exq(x)":        "did you mean pl.exp?",
+		"pl.rank(x)":       "did you mean pld.rank?",
+		"pl.alreduce(x)":   "did you mean pld.allreduce?",
+		"pld.tile.exq(x)":  "did you mean pl.exp?",
+		"pl.foo(x)":        "",
+		"pl.fr(x)":         "", // pl.for is an op, but no name
+		"pld.world_size()": "the size of a window's domain is pld.nranks(pld.get_comm_ctx(w))",
+		"n + 1.5":          "convert one of them with pl.cast(..., pl.FP32)",
+		"1.5 * n":          "convert one of them with pl.cast(..., pl.FP32)",
+	} {
+		_, _, list := checkText("suggest.pl", fmt.Sprintf(program, expr), Options{})
+		if !list.HasErrors() {
+			t.Errorf("%s: no error", expr)
+			continue
+		}
+		got := ""
+		if d := list.Sorted()[0]; len(d.Helps) > 0 {
+			got = d.Helps[0]
+		}
+		if got != want {
+			t.Errorf("%s: got help %q, want %q", expr, got, want)
+		}
+	}
+}
