@@ -3,6 +3,7 @@ package cpp
 import (
 	"fmt"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -26,7 +27,7 @@ func (e *fn) copyRegion(op *ir.Op) {
 		dst, src = e.rectangle(dst, do, shape), e.rectangle(src, so, shape)
 	}
 	atomic := op.Enum("atomic").Is("Add")
-	within := mayMoveWithin(op)
+	within := lower.MovesWithin(op)
 	switch {
 	case within && !sameStrides(src, dst):
 		e.failIfOverlap(op, src, dst, "")
@@ -47,26 +48,10 @@ func (e *fn) copyRegion(op *ir.Op) {
 	e.copyRows(src, dst, within)
 }
 
-// mayMoveWithin reports whether a put or get may have this rank for its peer and then copy some of a window
-// over other elements that it copies too. Onto itself, element by element, is no trouble.
-func mayMoveWithin(op *ir.Op) bool {
-	dst, src := op.Val("dst"), op.Val("src")
-	a, _ := ir.Root(dst)
-	b, _ := ir.Root(src)
-	same := dst == src && ir.DimsEqual(ir.DimsOf(op.Vals("dst_offsets")), ir.DimsOf(op.Vals("src_offsets")))
-	return a == b && !same
-}
-
 func sameStrides(a, b *memory) bool { return ir.DimsEqual(a.Strides, b.Strides) }
 
 // reach is the bytes from the first element to the last.
-func (e *fn) reach(m *memory) string {
-	n := ir.ConstDim(1)
-	for i, d := range m.Dims {
-		n = n.Add(d.Sub(ir.ConstDim(1)).Mul(m.Strides[i]))
-	}
-	return e.bareDim(n.Scale(int64(m.dt.Size())))
-}
+func (e *fn) reach(m *memory) string { return e.bareDim(m.Reach().Scale(int64(m.dt.Size()))) }
 
 func (e *fn) overlap(a, b *memory) string {
 	return fmt.Sprintf("%s(%s, %s, %s, %s)", e.g.use("ptoc_overlap"), a.ptr, e.reach(a), b.ptr, e.reach(b))

@@ -191,24 +191,6 @@ func (e *fn) local(op *ir.Op, mem string) (*memory, val) {
 	return e.remote(m, p), p
 }
 
-func (e *fn) copyRegion(op *ir.Op) {
-	dst, src := e.data(op.Val("dst")), e.data(op.Val("src"))
-	var dstPeer, srcPeer val
-	if op.Kind == ir.Put {
-		dst, dstPeer = e.local(op, "dst")
-	} else {
-		src, srcPeer = e.local(op, "src")
-	}
-	if op.Arg("shape").Given() {
-		shape := ir.DimsOf(op.Vals("shape"))
-		do, so := e.ints(op.Vals("dst_offsets")), e.ints(op.Vals("src_offsets"))
-		e.bounds(op, do, e.dims(shape), e.dims(dst.Dims), dstPeer)
-		e.bounds(op, so, e.dims(shape), e.dims(src.Dims), srcPeer)
-		dst, src = e.rectangle(dst, do, shape), e.rectangle(src, so, shape)
-	}
-	e.copy(op, src, dst, op.Enum("atomic").Is("Add"))
-}
-
 // copy spreads a copy, or an atomic addition, over the threads.
 func (e *fn) copy(op *ir.Op, from, to *memory, atomic bool) {
 	e.spread(&nest{op: op, shape: to.Dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic,

@@ -342,26 +342,6 @@ func (e *fn) call(op *ir.Op) {
 	in.block(callee.Body)
 }
 
-// distinct checks that arguments do not overlap where the callee, and what fused it, relies on it.
-func (e *fn) distinct(op *ir.Op) {
-	args := op.Vals("args")
-	for _, p := range ir.DistinctParams(op.Callee()) {
-		if ir.OverlapOf(args[p.First], args[p.Second]) == ir.Disjoint {
-			continue
-		}
-		a, n := e.extent(e.data(args[p.First]))
-		b, k := e.extent(e.data(args[p.Second]))
-		some := e.b.NewAnd(e.icmp(enum.IPredSGT, n, i64(0)), e.icmp(enum.IPredSGT, k, i64(0)))
-		cross := e.b.NewAnd(e.icmp(enum.IPredULT, a, e.add(b, k)), e.icmp(enum.IPredULT, b, e.add(a, n)))
-		e.check(op, e.b.NewAnd(some, cross), abi.Overlap, i64(int64(p.First)), i64(int64(p.Second)))
-	}
-}
-
-// extent is the address of memory without gaps, and its bytes.
-func (e *fn) extent(m *memory) (at, bytes val) {
-	return e.b.NewPtrToInt(m.ptr, types.I64), e.dim(ir.Product(m.Dims).Scale(int64(m.dt.Size())))
-}
-
 // agree checks extents that could not be compared before.
 func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
 	for i := range want {

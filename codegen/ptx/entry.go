@@ -64,9 +64,11 @@ func (g *gen) entry(f *ir.Func) {
 	g.out.Kernels = append(g.out.Kernels, info)
 }
 
-// stopIfFailed: of the kernels that are queued behind one that failed, none does anything.
+// stopIfFailed: of the kernels that are queued behind one that failed, none does anything. A thread that is
+// late may see its own kernel's fault: then it would have come upon the same, before the first barrier.
 func (e *fn) stopIfFailed() {
-	failed := e.notZero(e.load(types.I32, e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")), 4))
+	code := e.asm(types.I32, "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l", e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")))
+	failed := e.notZero(code)
 	stop, run := e.label("stop"), e.label("run")
 	e.b.NewCondBr(failed, stop, run)
 	stop.NewRet(nil)

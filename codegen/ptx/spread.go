@@ -82,13 +82,7 @@ func mayFault(op *ir.Op) bool {
 // one emits the element of linear index i.
 func (e *fn) one(n *nest, a lower.Axes, i val) {
 	coords := e.coordinates(a, i)
-	addr := func(k int, m *memory) val {
-		off := i64(0)
-		for x, c := range coords {
-			off = e.add(off, e.mul(c, e.dim(a.Strides[x][k])))
-		}
-		return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
-	}
+	addr := func(k int, m *memory) val { return e.addressAt(a, coords, k, m) }
 	ins := make([]val, len(n.ins))
 	for k, m := range n.ins {
 		ins[k] = e.loadElem(addr(k, m), m.dt)
@@ -102,6 +96,19 @@ func (e *fn) one(n *nest, a lower.Axes, i val) {
 			e.storeElem(x, p, m.dt)
 		}
 	}
+}
+
+// elementOf is the address of operand k's element of linear index i.
+func (e *fn) elementOf(n *nest, a lower.Axes, k int, i val) val {
+	return e.addressAt(a, e.coordinates(a, i), k, n.operands()[k])
+}
+
+func (e *fn) addressAt(a lower.Axes, coords []val, k int, m *memory) val {
+	off := i64(0)
+	for x, c := range coords {
+		off = e.add(off, e.mul(c, e.dim(a.Strides[x][k])))
+	}
+	return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
 }
 
 // coordinates splits a linear index.

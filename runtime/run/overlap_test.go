@@ -40,9 +40,9 @@ func TestWhatReadsAndWritesOneBufferReadsFirst(t *testing.T) {
 		"one loop after the other": "    for i in pl.range(5):\n        x[i + 1:i + 2, :] = x[i:i + 1, :] + 1.0\n",
 		"a sum of what it writes":  "    x[0:1, 0:1] = pl.sum(x[0:1, :], axis=1, keepdims=True)\n    x[0:1, :] = x[0:1, :] - x[0:1, 0:1]\n",
 	} {
-		for _, w := range ways(t) {
-			t.Run(name+"/"+w.backend+"-"+w.workers.String(), func(t *testing.T) {
-				o := Options{Backend: w.backend, Workers: w.workers}
+		for _, w := range everywhere(t) {
+			t.Run(name+"/"+w.backend+"-"+w.String(), func(t *testing.T) {
+				o := w.options(Options{})
 				o.File, o.Check, o.Ins = file(t, fmt.Sprintf(overlaps, body)), true, []string{"k=3", "x=randn:5"}
 				r, err := Run(context.Background(), o)
 				if err == nil {
@@ -92,10 +92,9 @@ func TestAPutWithinAWindowReadsFirst(t *testing.T) {
 		{"pld.remote_store(pl.load(w, [0, 0], [5, 320]), w, me, [1, 0])", "1:6, 0:320", "0:5, 0:320"},
 		{"pl.store(pld.remote_load(w, me, [0, 0], [5, 320]), [1, 0], w)", "1:6, 0:320", "0:5, 0:320"},
 	} {
-		for _, w := range ways(t) {
-			t.Run(c.op+"/"+w.backend+"-"+w.workers.String(), func(t *testing.T) {
-				r, err := Run(context.Background(), Options{Backend: w.backend, Workers: w.workers, Ranks: 2, Check: true,
-					File: file(t, fmt.Sprintf(within, c.op, c.dst, c.src))})
+		for _, w := range everywhere(t) {
+			t.Run(c.op+"/"+w.backend+"-"+w.String(), func(t *testing.T) {
+				r, err := Run(context.Background(), w.options(Options{Ranks: 2, Check: true, File: file(t, fmt.Sprintf(within, c.op, c.dst, c.src))}))
 				if err == nil {
 					err = r.Err()
 				}
@@ -150,9 +149,9 @@ def main():
         tell(pld.window(buf, [4], dtype=pl.FP32), pld.window(buf, [4, 1], dtype=pl.INT32), device=r)  # HERE
 `, "d and s of tell overlap"},
 	} {
-		for _, w := range ways(t) {
-			t.Run(name+"/"+w.backend+"-"+w.workers.String(), func(t *testing.T) {
-				o := Options{Backend: w.backend, Workers: w.workers}
+		for _, w := range everywhere(t) {
+			t.Run(name+"/"+w.backend+"-"+w.String(), func(t *testing.T) {
+				o := w.options(Options{})
 				o.File = file(t, c.text)
 				_, err := Run(context.Background(), o)
 				if err == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ptoc/codegen/ptx"
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/diag"
@@ -53,7 +54,7 @@ func (w way) options(o Options) Options {
 
 // onPTX runs kernels as PTX on the interpreter.
 var onPTX = way{backend: "native", open: func(m *ir.Module, ranks int) (controller.Backend, error) {
-	return ptxrun.New(m, ranks, ptxrun.Config{Patience: 1e6})
+	return ptxrun.New(m, ranks, ptxrun.Config{Patience: 1e6, Races: true})
 }}
 
 func (w way) String() string {
@@ -67,6 +68,14 @@ func (w way) String() string {
 		return "sim"
 	}
 	return w.workers.String()
+}
+
+// everywhere is ways and, where there is LLVM, PTX on the interpreter.
+func everywhere(t testing.TB) []way {
+	if _, err := ptx.Compile("", "sm_80"); errors.Is(err, ptx.ErrNoLLVM) {
+		return ways(t)
+	}
+	return append(ways(t), onPTX)
 }
 
 func ways(t testing.TB) []way {
