@@ -62,7 +62,7 @@ func (g *generator) phase() {
 	if g.r.IntN(3) == 0 {
 		g.line(0, "pl.store(pl.load(x, [%d, 0], [1, 4]) + pl.load(y, [%d, 0], [1, 4]), [%d, 0], y)", row, to, to)
 	}
-	switch g.r.IntN(4) {
+	switch g.r.IntN(5) {
 	case 0: // push to a neighbour, which answers when it has read
 		peer, from := "right", "left"
 		if g.r.IntN(2) == 0 {
@@ -86,6 +86,12 @@ func (g *generator) phase() {
 		g.line(0, "pld.tile.remote_store(pl.load(x, [%d, 0], [1, 4]), data, peer=%s, offsets=[%d, 0], atomic=pld.AtomicType.Add)", row, root, to)
 		g.meet(cell)
 		g.line(0, "pl.store(pld.remote_load(data, %s, [%d, 0], [1, 4]), [%d, 0], y)", root, to, g.r.IntN(4))
+		g.meet(cell)
+	case 3: // data says to whom, and how often
+		g.line(0, "for i in pl.range(pl.cast(pl.read(x, [%d, 1]), pl.INDEX) %% 3):", to)
+		g.line(1, "pld.tile.remote_store(pl.load(x, [i, 0], [1, 4]), data, peer=pl.cast(pl.read(x, [%d, 0]), pl.INDEX) %% n, offsets=[me, 0])", row)
+		g.meet(cell)
+		g.line(0, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", g.r.IntN(3), g.r.IntN(4))
 		g.meet(cell)
 	default: // one rank hands on to the next
 		g.line(0, "if me > 0:")

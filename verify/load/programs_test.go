@@ -23,10 +23,7 @@ func TestNoExampleRaisesAnAlarm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			most := 8
-			if filepath.Base(filepath.Dir(name)) == "examples" {
-				most = 3 // large tensors
-			}
+			const most = 8
 			for n := 1; n <= most; n++ {
 				p, err := u.Program(n)
 				if err != nil {
