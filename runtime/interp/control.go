@@ -73,11 +73,12 @@ func (c *Compiler) loop(op *ir.Op) Step {
 		}
 		enter.move(fr)
 		block, blocks := fr.Block, fr.Blocks
+		n := trips(lo, hi, by)
 		if spmd {
-			fr.Blocks = max(0, (hi-lo+by-1)/by)
+			fr.Blocks = int64(n)
 			fr.Block = -1
 		}
-		for i := lo; by > 0 && i < hi || by < 0 && i > hi; i += by {
+		for i := lo; n > 0; n, i = n-1, i+by {
 			if fr.Tick != nil {
 				fr.Tick(op)
 			}
@@ -90,6 +91,17 @@ func (c *Compiler) loop(op *ir.Op) Step {
 		fr.Block, fr.Blocks = block, blocks
 		leave.move(fr)
 	}
+}
+
+// trips is how often a loop runs. The counter may pass the end of the integers behind the last of them.
+func trips(start, stop, step int64) uint64 {
+	switch {
+	case step > 0 && start < stop:
+		return (uint64(stop)-uint64(start)-1)/uint64(step) + 1
+	case step < 0 && start > stop:
+		return (uint64(start)-uint64(stop)-1)/-uint64(step) + 1
+	}
+	return 0
 }
 
 func (c *Compiler) while(op *ir.Op) Step {

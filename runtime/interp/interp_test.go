@@ -61,6 +61,24 @@ func TestIntegersArePythons(t *testing.T) {
 	}
 }
 
+func TestLoopsEndAtTheEndOfTheIntegers(t *testing.T) {
+	const far = math.MaxInt64
+	for _, c := range []struct{ start, stop, step, trips int64 }{
+		{0, 7, 3, 3}, {7, 0, -3, 3}, {3, 3, 1, 0}, {4, 3, 1, 0}, {0, far, far/2 + 1, 2}, {far, -far, -far, 2}, {-far - 1, far, far, 3},
+		{far - 1, far, 2, 1}, {0, -far - 1, -far - 1, 1},
+	} {
+		bounds := []Value{{I: c.start}, {I: c.stop}, {I: c.step}, {I: 0}}
+		got, err := eval(t, []ir.DType{ir.INDEX, ir.INDEX, ir.INDEX, ir.INDEX}, bounds, func(b *ir.Builder, ps []*ir.Value) *ir.Value {
+			loop, body := b.For("range", ps[0], ps[1], ps[2], ps[3])
+			body.Yield(must(t)(body.Binary(ir.Add, body.Block.Args[1], ir.Index(1))))
+			return loop.Results[0]
+		})
+		if err != nil || got.I != c.trips {
+			t.Errorf("range(%d, %d, %d) has %d rounds, want %d (%v)", c.start, c.stop, c.step, got.I, c.trips, err)
+		}
+	}
+}
+
 func TestFloatsAreRoundedAtEachOp(t *testing.T) {
 	third := float64(float32(1) / float32(3))
 	got, _ := eval(t, []ir.DType{ir.FP32, ir.FP32}, []Value{{F: 1}, {F: 3}}, func(b *ir.Builder, ps []*ir.Value) *ir.Value {
