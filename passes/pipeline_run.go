@@ -133,11 +133,12 @@ func (r *runner) run() {
 		if err == nil && !r.c.Diags.HasErrors() {
 			err = r.check()
 		}
+		culprit := i
 		if err == nil && !r.c.Diags.HasErrors() && r.watches(i) {
-			err = r.blame(i, w(p.Name, r.m))
+			culprit, err = r.blame(i, w(p.Name, r.m))
 		}
 		if err != nil {
-			r.report(i, err)
+			r.report(culprit, err)
 		}
 		if r.c.Diags.HasErrors() {
 			return

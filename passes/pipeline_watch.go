@@ -25,23 +25,23 @@ func (r *runner) watches(i int) bool {
 }
 
 // blame finds the row that did what the watcher found after row i: it runs the rows up to there once more.
-func (r *runner) blame(i int, found *diag.Diagnostic) error {
+func (r *runner) blame(i int, found *diag.Diagnostic) (int, error) {
 	if found == nil {
-		return nil
+		return i, nil
 	}
 	if r.o.VerifyEach {
-		return found
+		return i, found
 	}
 	m := ir.CloneModule(r.start)
 	quiet := &Context{Diags: &diag.List{}, Target: r.c.Target, Ranks: r.c.Ranks, ctx: r.c.ctx}
 	w := r.watch(m)
-	for _, p := range r.rows[:i+1] {
+	for j, p := range r.rows[:i+1] {
 		if err := runGuarded(p, m, quiet); err != nil {
-			return err
+			return j, err
 		}
 		if d := w(p.Name, m); d != nil {
-			return d
+			return j, d
 		}
 	}
-	return found
+	return i, found
 }

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestEveryCompileNamesThePassThatSpoilsTheSynchronisation(t *testing.T) {
 	}
 	for what, fault := range spoil {
 		for _, each := range []bool{false, true} {
-			list := &diag.List{}
+			list, dir := &diag.List{}, t.TempDir()
 			m := Load(source.NewFile(name, string(text)), check.Options{}, list)
 			if list.HasErrors() {
 				t.Fatal(list)
@@ -67,14 +68,33 @@ func TestEveryCompileNamesThePassThatSpoilsTheSynchronisation(t *testing.T) {
 			at := slices.IndexFunc(table, func(p Pass) bool { return p.Name == "FuseTileOps" })
 			rows := slices.Insert(slices.Clone(table), at, Pass{Name: "Broken", run: fault})
 			r := &runner{m: m, rows: rows, c: &Context{Diags: list},
-				o: Options{VerifyEach: each, Watch: verify.WatchSync("", verify.StepsInCompile), ReproducerDir: t.TempDir()}}
+				o: Options{VerifyEach: each, Watch: verify.WatchSync("", verify.StepsInCompile), ReproducerDir: dir}}
 			r.run()
 			all := list.Sorted()
 			if len(all) != 1 || all[0].Code != diag.SyncChanged || !strings.Contains(all[0].Message, "pass Broken") || len(all[0].Helps) == 0 {
 				t.Errorf("%s, after each pass: %v: %v", what, each, list.Err())
 				continue
 			}
-			t.Log(all[0].Message)
+			files, _ := filepath.Glob(filepath.Join(dir, "*.pl"))
+			if len(files) != 1 {
+				t.Fatalf("%s: reproducers %v", what, files)
+			}
+			repro, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if run, _ := PassesOf(string(repro)); len(run) == 0 || run[0] != "Broken" {
+				t.Errorf("%s, after each pass: %v: the reproducer starts with the passes %v", what, each, run)
+			}
+			before, err := Reparse(source.NewFile("repro.pl", string(repro)))
+			if err != nil {
+				t.Fatalf("%s: the reproducer does not read back: %v", what, err)
+			}
+			look := verify.WatchSync("", verify.StepsInCompile)(before)
+			fault(before, &Context{Diags: &diag.List{}})
+			if d := look("Broken", before); d == nil || d.Message != all[0].Message {
+				t.Errorf("%s, after each pass: %v: the reproducer shows %v, not %s", what, each, d, all[0].Message)
+			}
 		}
 	}
 }

@@ -74,11 +74,11 @@ func (j Job) Run(file *source.File) (*diag.List, error) {
 func (j Job) options(file *source.File, r *run) passes.Options {
 	o := passes.Options{Passes: j.Passes, Until: j.Until, VerifyEach: j.VerifyEach, Target: j.Target, Ranks: j.Ranks, Context: j.Check.Context}
 	if j.Passes == nil {
-		if names, ok := passes.PassesOf(file.Text); ok {
-			o.Passes = names
+		if names, ok := passes.PassesOf(file.Text); ok { // a reproducer: to see what it shows, one has to look
+			o.Passes, o.VerifyEach = names, true
 		}
 	}
-	if j.VerifyEach {
+	if o.VerifyEach {
 		o.Reparse = passes.Reparse
 		o.Watch = verify.WatchSync(j.Check.Entry, 0)
 	}
