@@ -8,8 +8,8 @@ import (
 	"ptoc/codegen/cpp"
 	"ptoc/codegen/ptx"
 	"ptoc/ir"
+	"ptoc/runtime/conform"
 	"ptoc/runtime/sim"
-	"ptoc/tests/conform"
 )
 
 // parityPage says which executors take which op on which element type.

@@ -12,11 +12,11 @@ import (
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/passes"
+	"ptoc/runtime/conform"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/cuda"
 	"ptoc/runtime/run"
 	"ptoc/runtime/sim"
-	"ptoc/tests/conform"
 )
 
 // Options of a check. Dir must be set.

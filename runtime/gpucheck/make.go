@@ -14,8 +14,8 @@ import (
 	"ptoc/codegen/bundle"
 	"ptoc/ir"
 	"ptoc/lang/check"
+	"ptoc/runtime/conform"
 	"ptoc/runtime/run"
-	"ptoc/tests/conform"
 )
 
 //go:embed programs/*.pl

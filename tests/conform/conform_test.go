@@ -1,4 +1,6 @@
-package conform
+// Package conform_test holds the executors against each other, op by op: package ptoc/runtime/conform makes
+// the kernels and compares.
+package conform_test
 
 import (
 	"context"
@@ -11,6 +13,7 @@ import (
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/passes"
+	"ptoc/runtime/conform"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/native"
 	"ptoc/runtime/sim"
@@ -30,7 +33,7 @@ func check(t testing.TB, err error) {
 }
 
 // agree runs every trial on b and on the simulator.
-func agree(t *testing.T, m *ir.Module, trials []*Trial, b controller.Backend) {
+func agree(t *testing.T, m *ir.Module, trials []*conform.Trial, b controller.Backend) {
 	simulated, err := controller.NewSim(sim.Config{Ranks: 1})
 	check(t, err)
 	for _, tr := range trials {
@@ -45,7 +48,7 @@ func agree(t *testing.T, m *ir.Module, trials []*Trial, b controller.Backend) {
 }
 
 func TestSimAndCPlusPlusAgreeOnEveryOp(t *testing.T) {
-	m, trials, err := Module()
+	m, trials, err := conform.Module()
 	check(t, err)
 	tc, err := toolchain.Open()
 	check(t, err)
@@ -75,7 +78,7 @@ func TestSimAndPTXAgreeOnEveryOp(t *testing.T) { agreeWithGPU(t, ptxrun.Config{R
 func TestSimAndLLVMAgreeOnEveryOp(t *testing.T) { agreeWithGPU(t, ptxrun.Config{Host: true}) }
 
 func agreeWithGPU(t *testing.T, cfg ptxrun.Config) {
-	m, trials, err := Module()
+	m, trials, err := conform.Module()
 	check(t, err)
 	if d := passes.Run(m, passes.Options{Target: "cuda"}); d.HasErrors() {
 		t.Fatal(d)

@@ -1,4 +1,4 @@
-package conform
+package conform_test
 
 import (
 	"testing"
@@ -6,12 +6,13 @@ import (
 	"ptoc/codegen/cpp"
 	"ptoc/codegen/ptx"
 	"ptoc/ir"
+	"ptoc/runtime/conform"
 	"ptoc/runtime/sim"
 )
 
 // Whatever the language allows in a kernel, every executor takes, on every type.
 func TestNoExecutorHasAHole(t *testing.T) {
-	for _, form := range Forms() {
+	for _, form := range conform.Forms() {
 		for name, handles := range map[string]func(*ir.Kind) bool{"the simulator": sim.Handles, "C++": cpp.Handles, "PTX": ptx.Handles} {
 			if !handles(form.Kind) {
 				t.Errorf("%s: %s has no handler", form, name)
@@ -21,7 +22,7 @@ func TestNoExecutorHasAHole(t *testing.T) {
 			continue
 		}
 		legal := 0
-		for _, dt := range DTypes {
+		for _, dt := range conform.DTypes {
 			c := form.Try(dt)
 			if c.Legal {
 				legal++

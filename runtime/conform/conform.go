@@ -1,5 +1,5 @@
-// Package conform holds the executors against each other op by op: each trial is a kernel of one op, run on
-// the simulator and on compiled code. Ops that are rounded once must give the same bits, others may differ
+// Package conform holds executors against each other op by op: each trial is a kernel of one op, run on the
+// simulator and on compiled code, by tests/conform and by `ptoc gpu-check`. Ops that are rounded once must give the same bits, others may differ
 // in the last places.
 package conform
 
