@@ -15,7 +15,6 @@ import (
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
-	"ptoc/lang/syntax"
 	"ptoc/passes"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/failure"
@@ -32,7 +31,7 @@ type unit struct {
 	entry    string     // name of the function that is run
 	warnings *diag.List
 
-	symbols, constants map[string]string // -D, by what they define
+	dims map[string]int64 // that -D gives
 
 	choices []passes.Choice
 
@@ -70,12 +69,7 @@ func load(o *Options) (*unit, error) {
 // checkFile fills checked and entry.
 func (u *unit) checkFile(entry string) error {
 	l := u.warnings
-	tree := syntax.Parse(u.file, syntax.ModeFor(u.file.Name), l)
-	if l.HasErrors() {
-		return l
-	}
-	u.symbols, u.constants = split(u.o.Defines, dynamicNames(tree))
-	u.checked = check.File(tree, check.Options{Defines: u.constants, Entry: u.o.Entry, Set: u.o.Set, Context: u.o.ctx}, l)
+	u.checked, u.dims = check.Read(u.file, check.Options{Defines: u.o.Defines, Entry: u.o.Entry, Set: u.o.Set, Context: u.o.ctx}, l)
 	if u.o.interrupted() != nil {
 		return u.o.interrupted()
 	}
@@ -89,39 +83,6 @@ func (u *unit) checkFile(entry string) error {
 	u.entry = f.Name
 	verify.Warn(u.checked, l)
 	return nil
-}
-
-// dynamicNames are the symbols that a file declares: NR = pl.dynamic("NR").
-func dynamicNames(f *syntax.File) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range f.Stmts {
-		a, ok := s.(*syntax.Assign)
-		if !ok {
-			continue
-		}
-		call, ok := a.Value.(*syntax.Call)
-		if !ok || syntax.Dotted(call.Fn) != "pl.dynamic" || len(call.Args) != 1 {
-			continue
-		}
-		if name, ok := call.Args[0].(*syntax.Str); ok {
-			out[name.Value] = true
-		}
-	}
-	return out
-}
-
-// split separates definitions of symbols, which are values of a run, from those of constants, which
-// the checker needs.
-func split(defines map[string]string, dynamic map[string]bool) (symbols, constants map[string]string) {
-	symbols, constants = map[string]string{}, map[string]string{}
-	for name, text := range defines {
-		if dynamic[name] {
-			symbols[name] = text
-		} else {
-			constants[name] = text
-		}
-	}
-	return symbols, constants
 }
 
 // lower runs the passes for a number of ranks.

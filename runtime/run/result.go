@@ -233,5 +233,3 @@ func indent(w io.Writer, t *bench.Table) {
 		io.WriteString(w, "  "+line)
 	}
 }
-
-func parseInt(text string) (int64, error) { return strconv.ParseInt(text, 0, 64) }

@@ -79,14 +79,7 @@ func checkNames(entry *ir.Func, o *Options) error {
 // bind settles the number of ranks and gives the symbols their values.
 func bind(u *unit, in *inputs) (map[string]int64, error) {
 	o := u.o
-	given := controller.Given{Ranks: o.Ranks, Shapes: in.shapes(), Syms: map[string]int64{}}
-	for name, text := range u.symbols {
-		n, err := parseInt(text)
-		if err != nil {
-			return nil, badOption("-D %s=%s: %s is a dimension, so it takes a whole number", name, text, name)
-		}
-		given.Syms[name] = n
-	}
+	given := controller.Given{Ranks: o.Ranks, Shapes: in.shapes(), Syms: u.dims}
 	if in.entry.Kind != ir.Host {
 		if o.Ranks > 1 {
 			return nil, badOption("%s function %s runs on one rank, not on %d", in.entry.Kind, in.entry.Name, o.Ranks).

@@ -4,13 +4,11 @@ package load
 import (
 	"context"
 	"os"
-	"strconv"
 
 	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
-	"ptoc/lang/syntax"
 	"ptoc/passes"
 	"ptoc/verify"
 )
@@ -52,23 +50,9 @@ func File(name string, o Options) (*Unit, error) {
 
 // Source checks a file that is in memory.
 func Source(f *source.File, o Options) (*Unit, error) {
-	u := &Unit{File: f, Syms: map[string]int64{}, o: o}
+	u := &Unit{File: f, o: o}
 	list := &diag.List{}
-	tree := syntax.Parse(f, syntax.ModeFor(f.Name), list)
-	if list.HasErrors() {
-		return nil, list
-	}
-	constants := map[string]string{}
-	declared := dynamic(tree)
-	for name, text := range o.Defines {
-		n, err := strconv.ParseInt(text, 0, 64)
-		if declared[name] && err == nil {
-			u.Syms[name] = n
-		} else {
-			constants[name] = text
-		}
-	}
-	u.Checked = check.File(tree, check.Options{Defines: constants, Entry: o.Entry, Set: o.Set, Context: o.Context}, list)
+	u.Checked, u.Syms = check.Read(f, check.Options{Defines: o.Defines, Entry: o.Entry, Set: o.Set, Context: o.Context}, list)
 	if err := o.interrupted(); err != nil {
 		return nil, err
 	}
@@ -79,25 +63,6 @@ func Source(f *source.File, o Options) (*Unit, error) {
 		u.entry = o.Entry
 	}
 	return u, nil
-}
-
-// dynamic are the symbols that a file declares: NR = pl.dynamic("NR").
-func dynamic(f *syntax.File) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range f.Stmts {
-		a, ok := s.(*syntax.Assign)
-		if !ok {
-			continue
-		}
-		call, ok := a.Value.(*syntax.Call)
-		if !ok || syntax.Dotted(call.Fn) != "pl.dynamic" || len(call.Args) != 1 {
-			continue
-		}
-		if name, ok := call.Args[0].(*syntax.Str); ok {
-			out[name.Value] = true
-		}
-	}
-	return out
 }
 
 // firstOfBackend is the pass from which on ops no longer stand for lines of the program.
