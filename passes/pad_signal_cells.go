@@ -13,8 +13,8 @@ import "ptoc/ir"
 //
 // Cells that share a line make every notify invalidate what all other waiters of that line are reading.
 // A window [n, 1] of INT32 is widened to [n, 16] in its allocation, its view and every parameter that
-// receives it, if all of these are used for nothing but notify, wait, get_comm_ctx and being handed on:
-// the cells keep their indices. If the content is read, stored, sliced or reshaped anywhere, or the
+// receives it, if all of these are used for nothing but notify and wait on cells [.., 0], get_comm_ctx and
+// being handed on: the cells keep their indices. If the content is read, stored, sliced or reshaped anywhere, or the
 // allocation has other views, everything connected with it stays as it is. Idempotent.
 func padSignalWindows(m *ir.Module, c *Context) {
 	p := &padding{node: map[*ir.Value]*padNode{}}
@@ -109,10 +109,18 @@ func (p *padding) use(op *ir.Op, param string, index int, v *ir.Value) {
 			q.root().plain = true
 		}
 	case n == nil:
-	case op.Kind == ir.Notify || op.Kind == ir.Wait || op.Kind == ir.GetCommCtx || op.Kind == ir.Return:
+	case (op.Kind == ir.Notify || op.Kind == ir.Wait) && firstColumn(op):
+	case op.Kind == ir.GetCommCtx || op.Kind == ir.Return:
 	default:
 		n.root().plain = true
 	}
+}
+
+// firstColumn reports whether a notify or wait names a cell [.., 0]: any other is out of range, and must stay so.
+func firstColumn(op *ir.Op) bool {
+	at := op.Vals("offsets")
+	column, ok := at[len(at)-1].ConstInt()
+	return ok && column == 0
 }
 
 // ownsAllocation reports whether window is the only view of its allocation, and views all of it.
