@@ -16,11 +16,12 @@ type kernel struct {
 	builder
 	entry *ll.Block // where allocas go
 
-	ctx     val // i8 addrspace(1)*
-	tid     val // i64
-	space   int // of the arena: shared or global
-	arena   val // its first byte
-	faulted val // i1*: an element of a spread loop went wrong
+	ctx     val  // i8 addrspace(1)*
+	tid     val  // i64
+	space   int  // of the arena: shared or global
+	arena   val  // its first byte
+	async   bool // tiles are copied into it asynchronously
+	faulted val  // i1*: an element of a spread loop went wrong
 	pending hazards
 	seen    hazards // all accesses since the enclosing loop began
 	faults  []fault
@@ -51,6 +52,7 @@ func (g *gen) entry(f *ir.Func) {
 	if n, ok := need.Const(); ok && n <= maxShared {
 		k.space, info.Shared = shared, int(n)
 		k.arena = k.typed(g.arena, types.I8)
+		k.async = n > 0 && g.copiesTiles(f)
 	} else {
 		k.space, info.Arena = global, need
 		k.arena = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Arena"))

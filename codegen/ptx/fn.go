@@ -28,7 +28,15 @@ type fn struct {
 
 func newFn(k *kernel, f *ir.Func, base val) *fn {
 	return &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
-		base: base, inReg: target.GPU.Registers(f), regs: map[*ir.Value][]val{}}
+		base: base, inReg: k.g.registers(f), regs: map[*ir.Value][]val{}}
+}
+
+// registers are the tiles of f that live in registers.
+func (g *gen) registers(f *ir.Func) map[*ir.Value]bool {
+	if g.inReg[f] == nil {
+		g.inReg[f] = target.GPU.Registers(f)
+	}
+	return g.inReg[f]
 }
 
 // memory is a tensor, window, view or tile.

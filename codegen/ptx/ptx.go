@@ -61,12 +61,13 @@ type gen struct {
 	scratch *ll.Global          // of block-wide exchanges
 	annot   []annotation
 	need    lower.Scratch
+	inReg   map[*ir.Func]map[*ir.Value]bool
 }
 
 // Generate builds the LLVM IR of m, after all passes.
 func Generate(m *ir.Module, opt Options) (out *Output, err error) {
 	defer lower.Catch(&err)
-	g := &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}}
+	g := &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}, inReg: map[*ir.Func]map[*ir.Value]bool{}}
 	g.mod.TargetTriple = "nvptx64-nvidia-cuda"
 	g.mod.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 	g.globals()

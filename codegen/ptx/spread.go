@@ -157,6 +157,10 @@ func (e *fn) vectors(n *nest, a lower.Axes, total val, lanes int64) val {
 	e.loop("vector", e.tid, count, i64(Threads), func(i val) {
 		first := e.mul(i, i64(lanes))
 		place := func(m *memory) val { return e.offset(m.ptr, e.mul(first, i64(int64(m.dt.Size())))) }
+		if a.Strides[0][0].Is(1) && e.asynchronous(n, lanes) {
+			e.copyAsync(place(n.ins[0]), place(n.outs[0]))
+			return
+		}
 		wide := make([]val, len(n.ins))
 		for k, m := range n.ins {
 			if a.Strides[0][k].Is(1) {

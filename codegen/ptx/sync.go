@@ -63,6 +63,7 @@ func (e *fn) settleLoop() {
 
 // barrier lets all threads of the block meet.
 func (e *fn) barrier() {
+	e.landed()
 	e.b.NewCall(e.g.extern("llvm.nvvm.barrier0", types.Void))
 	clear(e.pending)
 }
@@ -76,6 +77,7 @@ func (e *fn) settle() {
 
 // anyThread is whether x is not 0 in any thread, after a barrier.
 func (e *fn) anyThread(x val) val {
+	e.landed()
 	r := e.b.NewCall(e.g.extern("llvm.nvvm.barrier0.or", types.I32, types.I32), x)
 	clear(e.pending)
 	return e.notZero(r)
