@@ -3,7 +3,6 @@ package cpp
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"testing"
 	"unsafe"
@@ -174,13 +173,6 @@ func tensor(dt ir.DType, dims ...ir.Dim) *ir.Tensor { return &ir.Tensor{Dims: di
 func window(dt ir.DType, dims ...ir.Dim) *ir.Tensor {
 	return &ir.Tensor{Dims: dims, DType: dt, Window: true}
 }
-func consts(ns ...int64) []ir.Dim {
-	var out []ir.Dim
-	for _, n := range ns {
-		out = append(out, ir.ConstDim(n))
-	}
-	return out
-}
 func index(ns ...int64) []*ir.Value {
 	var out []*ir.Value
 	for _, n := range ns {
@@ -197,12 +189,5 @@ func dims(ds ...ir.Dim) []*ir.Value {
 }
 
 func module(fs ...*ir.Func) *ir.Module { return &ir.Module{Name: "test", Funcs: fs} }
-
-func close32(a, b, tol float64) bool {
-	if math.IsNaN(a) || math.IsNaN(b) {
-		return math.IsNaN(a) && math.IsNaN(b)
-	}
-	return a == b || math.Abs(a-b) <= tol*math.Max(1, math.Abs(b))
-}
 
 func ptrOf(d *abi.Domain) int64 { return int64(uintptr(unsafe.Pointer(d))) }

@@ -135,13 +135,6 @@ func sweep(dir string, olderThan time.Duration) {
 	}
 }
 
-// CPU identifies the kind of CPU that objects are compiled for, unless flags say
-// otherwise. An object from elsewhere may hold instructions that this one lacks.
-func CPU() string {
-	k := makeKey(cpuIdentity())
-	return hex.EncodeToString(k[:8])
-}
-
 // cpuIdentity tells CPUs apart between which -march=native makes different code.
 func cpuIdentity() string {
 	f, err := os.Open("/proc/cpuinfo")

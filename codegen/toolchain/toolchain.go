@@ -2,7 +2,6 @@ package toolchain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -145,19 +144,6 @@ func (t *Toolchain) sweepOnce() {
 	if first {
 		sweep(t.dir, time.Hour)
 	}
-}
-
-// CompileAll compiles units at the same time. Results stand in the order of
-// units; the error joins those of all units that failed.
-func (t *Toolchain) CompileAll(ctx context.Context, units []Unit, o Options) ([]Result, error) {
-	res := make([]Result, len(units))
-	errs := make([]error, len(units))
-	var wg sync.WaitGroup
-	for i, u := range units {
-		wg.Go(func() { res[i], errs[i] = t.Compile(ctx, u, o) })
-	}
-	wg.Wait()
-	return res, errors.Join(errs...)
 }
 
 // Export copies a compiled object to path; the file appears whole or not at all.
