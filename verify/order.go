@@ -1,6 +1,9 @@
 package verify
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Happens-before, for every schedule at once.
 //
@@ -12,8 +15,8 @@ import "slices"
 // again until nothing is added. The result is a lower bound: two actions that it orders are ordered in
 // every execution.
 //
-// For a cell that is only added to this is arithmetic. For a cell that is set, the sets must be
-// ordered among themselves (else that is reported) and then each wait sees one of a chain of values.
+// For a cell that is only added to this is arithmetic. For a cell that is set, it is arithmetic from each set that
+// may have been the last one. Sets must be ordered with every other write of their cell, else that is reported.
 
 // order is the happens-before relation over the traces of a run.
 type order struct {
@@ -152,11 +155,11 @@ func (o *order) acquire(c clock, n *action) {
 // whicheverCame adds what must have happened before a wait although it could have taken its credits from
 // different notifies: an event, if all notifies that do not need it are too few.
 func (o *order) whicheverCame(c clock, w *action) {
-	if o.isSet[w.cell] {
+	if o.isSet[w.cell] && w.eq {
 		return
 	}
 	cands := o.candidates(w)
-	if oneSender(cands, w.rank) || o.sum(w, cands, nil) <= w.value {
+	if oneSender(cands, w.rank) || o.most(w, cands, nothing) <= w.value {
 		return // the first ones are required, or all of them
 	}
 	for k := range c {
@@ -164,7 +167,7 @@ func (o *order) whicheverCame(c clock, w *action) {
 			continue
 		}
 		for _, n := range cands {
-			if p := o.needs(n, k); p > c[k] && o.sumWithout(w, cands, k, p) < w.value {
+			if p := o.needs(n, k); p > c[k] && o.most(w, cands, func(m *action) bool { return o.needs(m, k) >= p }) < w.value {
 				c[k] = p
 			}
 		}
@@ -196,17 +199,6 @@ func (o *order) needs(n *action, k int) int32 {
 	return 0
 }
 
-// sumWithout is sum where action p-1 of rank k has not happened.
-func (o *order) sumWithout(w *action, cands []*action, k int, p int32) int64 {
-	total := int64(0)
-	for _, c := range cands {
-		if o.needs(c, k) < p && (c.value > 0 || o.before(c, w)) {
-			total += c.value
-		}
-	}
-	return total
-}
-
 func (c clock) join(d clock) {
 	for i := range c {
 		c[i] = max(c[i], d[i])
@@ -215,8 +207,8 @@ func (c clock) join(d clock) {
 
 // required are the notifies of other ranks that must have happened before w returns.
 func (o *order) required(w *action) []*action {
-	if o.isSet[w.cell] {
-		return o.requiredSets(w)
+	if o.isSet[w.cell] && w.eq {
+		return o.requiredLevel(w)
 	}
 	var out []*action
 	cands := o.candidates(w)
@@ -226,7 +218,7 @@ func (o *order) required(w *action) []*action {
 		if n.rank == w.rank || n.value <= 0 || got[n.rank] {
 			continue
 		}
-		if o.sum(w, cands, n) < w.value {
+		if o.most(w, cands, func(c *action) bool { return c == n || o.before(n, c) }) < w.value {
 			out = append(out, n)
 			got[n.rank] = true
 		}
@@ -245,19 +237,57 @@ func (o *order) candidates(w *action) []*action {
 	return out
 }
 
-// sum is the most that w's cell can hold when w looks, if n (nil: nothing) has not happened. Credits
+// most is the most that w's cell can hold when w looks, if what the function names has not happened. Credits
 // that are taken back count only where that must have happened.
-func (o *order) sum(w *action, cands []*action, n *action) int64 {
+func (o *order) most(w *action, cands []*action, missing func(*action) bool) int64 {
+	if o.isSet[w.cell] {
+		return o.mostOfSets(w, cands, missing)
+	}
 	total := int64(0)
 	for _, c := range cands {
-		if n != nil && (c == n || o.before(n, c)) {
-			continue
-		}
-		if c.value > 0 || o.before(c, w) {
+		if (c.value > 0 || o.before(c, w)) && !missing(c) {
 			total += c.value
 		}
 	}
 	return total
+}
+
+func nothing(*action) bool { return false }
+
+// mostOfSets is most of a cell that is set: the set that came last, whichever that can be, and the adds that
+// can have come after it.
+func (o *order) mostOfSets(w *action, cands []*action, missing func(*action) bool) int64 {
+	var live []*action // what no set that must have happened has overwritten
+	last := []*action{nil}
+	for _, c := range cands {
+		if c.set && o.before(c, w) {
+			last = last[:0] // not what the cell held at first
+		}
+	}
+	for _, c := range cands {
+		if !missing(c) && !slices.ContainsFunc(cands, func(s *action) bool { return s.set && o.before(s, w) && o.before(c, s) }) {
+			live = append(live, c)
+			if c.set {
+				last = append(last, c)
+			}
+		}
+	}
+	most := int64(math.MinInt64)
+	for _, s := range last {
+		total := int64(0)
+		if s != nil {
+			total = s.value
+		}
+		for _, c := range live {
+			switch {
+			case c.set, s != nil && o.before(c, s):
+			case c.value > 0, o.before(c, w) && (s == nil || o.before(s, c)):
+				total += c.value
+			}
+		}
+		most = max(most, total)
+	}
+	return most
 }
 
 // A level is a value that a cell which is set holds for a while: after write by (nil: at first).
@@ -295,8 +325,9 @@ func (a *action) accepts(v int64) bool {
 	return v >= a.value
 }
 
-// requiredSets: the oldest value that satisfies w must have been written.
-func (o *order) requiredSets(w *action) []*action {
+// requiredLevel is for waits for one value of a cell that is set: the oldest value that satisfies w must have
+// been written.
+func (o *order) requiredLevel(w *action) []*action {
 	for _, l := range o.levels(w) {
 		if w.accepts(l.value) {
 			if l.by == nil || l.by.rank == w.rank {

@@ -155,7 +155,7 @@ func (d *discipline) equality(c cell) {
 			continue
 		}
 		cands := d.o.candidates(w)
-		if most := d.o.sum(w, cands, nil); most > w.value {
+		if most := d.o.most(w, cands, nothing); most > w.value {
 			f := d.find(diag.EqualityWait, w, "%s of rank %d can reach %d before rank %d sees %d", c.name(), c.device, most, c.device, w.value)
 			d.noteWriters(f, cands, w)
 			f.Help("wait for at least the value: cmp=pld.WaitCmp.Ge")
