@@ -62,7 +62,7 @@ func (g *generator) phase() {
 	if g.r.IntN(3) == 0 {
 		g.line(0, "pl.store(pl.load(x, [%d, 0], [1, 4]) + pl.load(y, [%d, 0], [1, 4]), [%d, 0], y)", row, to, to)
 	}
-	switch g.r.IntN(5) {
+	switch g.r.IntN(6) {
 	case 0: // push to a neighbour, which answers when it has read
 		peer, from := "right", "left"
 		if g.r.IntN(2) == 0 {
@@ -87,6 +87,17 @@ func (g *generator) phase() {
 		g.meet(cell)
 		g.line(0, "pl.store(pld.remote_load(data, %s, [%d, 0], [1, 4]), [%d, 0], y)", root, to, g.r.IntN(4))
 		g.meet(cell)
+	case 4: // all give to a root, which has cleared its cell
+		g.line(0, "if me == 0:")
+		g.line(1, "pld.notify(signal, 0, [0, %d], 0, op=pld.NotifyOp.Set)", cell)
+		g.meet((cell + 1) % 3)
+		g.line(0, "if me > 0:")
+		g.line(1, "pld.tile.remote_store(pl.load(x, [%d, 0], [1, 4]), data, peer=0, offsets=[me, 0])", row)
+		g.line(1, "pld.notify(signal, 0, [0, %d], 1)", cell)
+		g.line(0, "else:")
+		g.line(1, "pld.wait(signal, [0, %d], %s)", cell, g.one("1", "n - 1", "n - 1"))
+		g.line(1, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", 1+g.r.IntN(2), g.r.IntN(4))
+		g.meet((cell + 1) % 3)
 	case 3: // data says to whom, and how often
 		g.line(0, "for i in pl.range(pl.cast(pl.read(x, [%d, 1]), pl.INDEX) %% 3):", to)
 		g.line(1, "pld.tile.remote_store(pl.load(x, [i, 0], [1, 4]), data, peer=pl.cast(pl.read(x, [%d, 0]), pl.INDEX) %% n, offsets=[me, 0])", row)
