@@ -143,8 +143,11 @@ func numeric(op *Op, want string, ok func(DType) bool) ([]Type, error) {
 	for i, p := range op.Kind.Params {
 		if dt := DTypeOf(op.Args[i].Vals[0].Type); !ok(dt) && !(dt == INDEX && ok(DTypeOf(t))) {
 			e := Errf(BadDType, p.Name, "%s %s must be %s, got %s", op.Kind.Name, p.Name, want, dt)
-			if op.Kind.Scalar == "div" && dt.IsInt() {
+			switch {
+			case op.Kind.Scalar == "div" && dt.IsInt():
 				e.Help = "use // for an integer quotient, or pl.cast to FP32 first"
+			case ok(FP32) && !ok(INT32):
+				e.Help = "convert it first: pl.cast(..., pl.FP32)"
 			}
 			return nil, e
 		}
@@ -204,9 +207,10 @@ func joinDTypes(op *Op, t Type, first, v *Value) (DType, error) {
 	return 0, e
 }
 
-// convertTo is the type that a mixture of a and b most likely means: where one of them is floating point, that one.
+// convertTo is the type that a mixture of a and b most likely means: a number where one of them is one, and
+// floating point where one of them is.
 func convertTo(a, b DType) DType {
-	if b.IsFloat() && !a.IsFloat() {
+	if a == BOOL || b.IsFloat() && !a.IsFloat() {
 		return b
 	}
 	return a

@@ -22,6 +22,9 @@ def f(x: pl.Tensor[[4], pl.FP32], n: pl.Scalar[pl.INDEX]):
 		"pl.fr(x)":         "", // pl.for is an op, but no name
 		"pld.world_size()": "the size of a window's domain is pld.nranks(pld.get_comm_ctx(w))",
 		"n + 1.5":          "convert one of them with pl.cast(..., pl.FP32)",
+		"(n > 0) + n":      "convert one of them with pl.cast(..., pl.INDEX)",
+		"pl.exp(n)":        "convert it first: pl.cast(..., pl.FP32)",
+		"n / 2":            "use // for an integer quotient, or pl.cast to FP32 first",
 		"1.5 * n":          "convert one of them with pl.cast(..., pl.FP32)",
 	} {
 		_, _, list := checkText("suggest.pl", fmt.Sprintf(program, expr), Options{})
