@@ -47,6 +47,7 @@ func (k Kernel) Slots() int {
 // Output is a module's text and what is needed to call it and to explain its faults.
 type Output struct {
 	Text    string
+	Parts   []string // the same, in texts that can be compiled side by side
 	Sites   lower.Sites
 	Kernels []Kernel
 }
@@ -62,7 +63,14 @@ func Generate(m *ir.Module) (out *Output, err error) {
 		}
 	}
 	sort.SliceStable(g.out.Kernels, func(i, j int) bool { return g.out.Kernels[i].Name < g.out.Kernels[j].Name })
-	g.out.Text = abi.Prelude() + "\n" + g.helpers() + g.body.String()
+	head := abi.Prelude() + "\n" + g.helpers()
+	g.out.Text = head
+	for _, p := range g.printed {
+		g.out.Text += p.text
+	}
+	for _, text := range g.parts() {
+		g.out.Parts = append(g.out.Parts, head+text)
+	}
 	return &g.out, nil
 }
 
@@ -70,9 +78,9 @@ func Generate(m *ir.Module) (out *Output, err error) {
 type gen struct {
 	mod     *ir.Module
 	out     Output
-	body    strings.Builder
+	printed []printed
 	used    map[string]bool     // helpers
-	done    map[*ir.Func]bool   // printed
+	done    map[*ir.Func]bool   // printed, or about to be
 	own     map[*ir.Func]ir.Dim // arena bytes, without callees
 	scratch lower.Scratch
 	stream  bool // a non-temporal store was printed somewhere: notifies fence them
@@ -103,12 +111,11 @@ func (g *gen) function(f *ir.Func) {
 	})
 	e := newFn(g, f)
 	e.print()
-	g.body.WriteString(e.w.String())
-	g.entry(e)
+	g.printed = append(g.printed, printed{f, e.w.String() + g.entry(e)})
 }
 
-// entry prints the exported functions of e's function.
-func (g *gen) entry(e *fn) {
+// entry gives the text of the exported functions of e's function.
+func (g *gen) entry(e *fn) string {
 	k := Kernel{Name: e.f.Name, Kind: e.f.Kind, Syms: e.syms}
 	w := &writer{}
 	w.line("extern \"C\" i32 entry_%s(ptoc_ctx* ctx, const i64* args) __asm__(\"%s\");", e.f.Name, abi.KernelSymbol(e.f.Name))
@@ -150,8 +157,8 @@ func (g *gen) entry(e *fn) {
 	w.close("}")
 	k.Arena = g.arenaEntry(w, e)
 	w.line("")
-	g.body.WriteString(w.String())
 	g.out.Kernels = append(g.out.Kernels, k)
+	return w.String()
 }
 
 // unpack turns a slot into a scalar; floats travel as the bits of a double.

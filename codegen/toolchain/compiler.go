@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -161,12 +162,25 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// run compiles text into the file out.
-func (c *Compiler) run(ctx context.Context, u Unit, o Options, out string) error {
-	args := append(o.flags(), "-x", "c++", "-", "-o", out)
-	args = append(args, o.libs()...)
-	cmd := exec.CommandContext(ctx, c.Path, args...)
-	cmd.Stdin = strings.NewReader(fmt.Sprintf("# 1 %q\n%s", u.Name, u.Source))
+// compile makes a shared object of text.
+func (c *Compiler) compile(ctx context.Context, name, text string, o Options, out string) error {
+	return c.run(ctx, name, text, out, append([]string{"-x", "c++", "-"}, o.libs()...), o)
+}
+
+// object makes an object file, for link.
+func (c *Compiler) object(ctx context.Context, name, text string, o Options, out string) error {
+	return c.run(ctx, name, text, out, []string{"-c", "-x", "c++", "-"}, o)
+}
+
+// link makes a shared object of object files.
+func (c *Compiler) link(ctx context.Context, name string, objects []string, o Options, out string) error {
+	return c.run(ctx, name, "", out, append(slices.Clone(objects), o.libs()...), o)
+}
+
+// run calls the compiler with text on its standard input.
+func (c *Compiler) run(ctx context.Context, name, text, out string, args []string, o Options) error {
+	cmd := exec.CommandContext(ctx, c.Path, append(append(o.flags(), "-o", out), args...)...)
+	cmd.Stdin = strings.NewReader(fmt.Sprintf("# 1 %q\n%s", name, text))
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	// The driver's own children must not outlive a cancelled compilation.
@@ -176,7 +190,7 @@ func (c *Compiler) run(ctx context.Context, u Unit, o Options, out string) error
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return &Error{Unit: u.Name, Output: output.String(), Err: err}
+		return &Error{Unit: name, Output: output.String(), Err: err}
 	}
 	return nil
 }

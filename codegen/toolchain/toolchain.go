@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,10 +13,19 @@ import (
 	"time"
 )
 
-// Unit is one C++ text that becomes one shared object.
+// Unit is what becomes one shared object: one C++ text or several.
 type Unit struct {
 	Name   string // for messages
 	Source string
+	Parts  []string // instead of Source: texts that are compiled side by side and linked
+}
+
+// texts are all that the unit consists of.
+func (u Unit) texts() []string {
+	if len(u.Parts) > 0 {
+		return u.Parts
+	}
+	return []string{u.Source}
 }
 
 // Result says what became of a Unit.
@@ -84,7 +94,7 @@ func (t *Toolchain) Compile(ctx context.Context, u Unit, o Options) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	k := makeKey(c.Identity, t.cpu, strings.Join(o.flags(), " "), strings.Join(o.libs(), " "), u.Name, u.Source)
+	k := makeKey(c.Identity, t.cpu, strings.Join(o.flags(), " "), strings.Join(o.libs(), " "), u.Name, strings.Join(u.texts(), "\x00"))
 	t.mu.Lock()
 	f, running := t.flight[k]
 	if !running {
@@ -113,27 +123,66 @@ func (t *Toolchain) compile(ctx context.Context, c *Compiler, k key, u Unit, o O
 	if intact(path, k) {
 		return Result{Path: path, Cached: true}, nil
 	}
+	t.sweepOnce()
+	start := time.Now()
+	tmp, err := t.temporary(".so")
+	if err != nil {
+		return Result{}, err
+	}
+	defer os.Remove(tmp) // fails when it was renamed: what we want
+	if err := t.build(ctx, c, u, o, tmp); err != nil {
+		return Result{}, err
+	}
+	if err := seal(t.dir, tmp, k); err != nil {
+		return Result{}, err
+	}
+	return Result{Path: path, Time: time.Since(start)}, nil
+}
+
+// temporary makes an empty file beside the entries.
+func (t *Toolchain) temporary(ext string) (string, error) {
+	f, err := os.CreateTemp(t.dir, "tmp-*"+ext)
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
+}
+
+// build compiles u into the file out.
+func (t *Toolchain) build(ctx context.Context, c *Compiler, u Unit, o Options, out string) error {
+	texts := u.texts()
+	if len(texts) == 1 {
+		return t.inSlot(ctx, func() error { return c.compile(ctx, u.Name, texts[0], o, out) })
+	}
+	objects, errs := make([]string, len(texts)), make([]error, len(texts))
+	for i := range texts {
+		if objects[i], errs[i] = t.temporary(".o"); errs[i] != nil {
+			return errs[i]
+		}
+		defer os.Remove(objects[i])
+	}
+	var wg sync.WaitGroup
+	for i, text := range texts {
+		wg.Go(func() {
+			errs[i] = t.inSlot(ctx, func() error { return c.object(ctx, u.Name, text, o, objects[i]) })
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return t.inSlot(ctx, func() error { return c.link(ctx, u.Name, objects, o, out) })
+}
+
+// inSlot runs a compiler when there are not too many.
+func (t *Toolchain) inSlot(ctx context.Context, run func() error) error {
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
 	case <-ctx.Done():
-		return Result{}, ctx.Err()
+		return ctx.Err()
 	}
-	t.sweepOnce()
-	start := time.Now()
-	tmp, err := os.CreateTemp(t.dir, "tmp-*.so")
-	if err != nil {
-		return Result{}, err
-	}
-	tmp.Close()
-	defer os.Remove(tmp.Name()) // fails when it was renamed: what we want
-	if err := c.run(ctx, u, o, tmp.Name()); err != nil {
-		return Result{}, err
-	}
-	if err := seal(t.dir, tmp.Name(), k); err != nil {
-		return Result{}, err
-	}
-	return Result{Path: path, Time: time.Since(start)}, nil
+	return run()
 }
 
 func (t *Toolchain) sweepOnce() {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ebitengine/purego"
 )
 
 const addSource = `extern "C" int add(int a, int b) { return a + b; }`
@@ -29,7 +31,7 @@ func open(t testing.TB) *Toolchain {
 
 func mustCompile(t testing.TB, tc *Toolchain, src string, o Options) Result {
 	t.Helper()
-	res, err := tc.Compile(context.Background(), Unit{"add.cpp", src}, o)
+	res, err := tc.Compile(context.Background(), Unit{Name: "add.cpp", Source: src}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +126,14 @@ func TestUnwritableCacheFallsBackToATemporaryOne(t *testing.T) {
 func TestNothingTemporaryIsLeft(t *testing.T) {
 	tc := open(t)
 	mustCompile(t, tc, addSource, Options{})
-	_, err := tc.Compile(context.Background(), Unit{"bad.cpp", "int x = ;"}, Options{})
+	_, err := tc.Compile(context.Background(), Unit{Name: "bad.cpp", Source: "int x = ;"}, Options{})
 	var cerr *Error
 	if !errors.As(err, &cerr) || !strings.Contains(cerr.Output, "bad.cpp:1") {
 		t.Errorf("error without a place: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	if _, err := tc.Compile(ctx, Unit{"x.cpp", addSource + "//"}, Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := tc.Compile(ctx, Unit{Name: "x.cpp", Source: addSource + "//"}, Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("cancelled: %v", err)
 	}
 	left, _ := filepath.Glob(filepath.Join(tc.Dir(), "tmp-*"))
@@ -154,7 +156,7 @@ func TestManyCallersOfOneUnitCompileItOnce(t *testing.T) {
 	times := map[time.Duration]bool{}
 	for range 8 {
 		wg.Go(func() {
-			res, err := tc.Compile(context.Background(), Unit{"one.cpp", addSource}, Options{})
+			res, err := tc.Compile(context.Background(), Unit{Name: "one.cpp", Source: addSource}, Options{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -168,6 +170,36 @@ func TestManyCallersOfOneUnitCompileItOnce(t *testing.T) {
 	wg.Wait()
 	if len(times) != 1 {
 		t.Errorf("compiled %d times", len(times))
+	}
+}
+
+func TestPartsBecomeOneObject(t *testing.T) {
+	tc := open(t)
+	tc.slots = make(chan struct{}, 1) // they must not wait for each other
+	u := Unit{Name: "two.cpp", Parts: []string{addSource, `extern "C" int twice(int a) { return a + a; }`}}
+	res, err := tc.Compile(context.Background(), u, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := purego.Dlopen(res.Path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"add", "twice"} {
+		if _, err := purego.Dlsym(lib, name); err != nil {
+			t.Error(err)
+		}
+	}
+	if again, err := tc.Compile(context.Background(), u, Options{}); err != nil || !again.Cached {
+		t.Errorf("not kept: %v", err)
+	}
+	u.Parts[1] = "int x = ;"
+	var cerr *Error
+	if _, err := tc.Compile(context.Background(), u, Options{}); !errors.As(err, &cerr) || !strings.Contains(cerr.Output, "two.cpp:1") {
+		t.Errorf("a part that does not compile: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(tc.Dir(), "tmp-*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -170,7 +170,7 @@ func (u *unit) compileKernels(ctx context.Context, tc *toolchain.Toolchain) erro
 	for _, k := range gen.Kernels {
 		u.object.Syms[k.Name] = k.Syms
 	}
-	res, err := tc.Compile(ctx, toolchain.Unit{Name: u.lowered.Name + ".cpp", Source: gen.Text}, toolchain.Options{Sanitize: u.o.Sanitize})
+	res, err := tc.Compile(ctx, toolchain.Unit{Name: u.lowered.Name + ".cpp", Parts: gen.Parts}, toolchain.Options{Sanitize: u.o.Sanitize})
 	u.object.Path, u.cached = res.Path, res.Cached
 	return err
 }

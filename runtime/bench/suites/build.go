@@ -73,7 +73,7 @@ func (c *compiled) kernelsOf(ctx context.Context, tc *toolchain.Toolchain, file 
 		return err
 	}
 	c.module, c.kernels = m, out.Kernels
-	res, err := tc.Compile(ctx, toolchain.Unit{Name: file.Name + ".cpp", Source: out.Text}, toolchain.Options{})
+	res, err := tc.Compile(ctx, toolchain.Unit{Name: file.Name + ".cpp", Parts: out.Parts}, toolchain.Options{})
 	c.path = res.Path
 	return err
 }
