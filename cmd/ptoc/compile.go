@@ -60,6 +60,7 @@ bundle for GPUs runs wherever there is an NVIDIA driver.`,
 	f.StringVarP(&dir, "output", "o", "", "`folder` of the bundle (default: the file's name with .bundle)")
 	f.StringVar(&o.Emit, "emit", "", "print ir, cpp or so (for a GPU: ir, llvm or ptx) instead of writing a bundle")
 	f.StringVar(&o.Target, "target", "cpu", "what to compile for: cpu or cuda")
+	f.BoolVar(&o.GPU.TF32, "tf32", false, "FP32 products on tensor cores, for --target cuda: operands are rounded to 10 bits")
 	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, roots and functions, for --target cuda")
 	f.StringVar(&o.Arch, "arch", "sm_80", "the oldest GPU `architecture` that shall run it, for --target cuda")
 	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")

@@ -65,6 +65,7 @@ iota, zeros or full:VALUE; a scalar parameter takes a plain value.`,
 	f.StringVar(&o.Backend, "backend", "native", "native or sim")
 	f.StringVar(&o.Target, "target", "", "where ranks run: cpu or cuda (default: what a bundle was compiled for, else cpu)")
 	f.StringVar(&o.Arch, "arch", "", "oldest GPU architecture to compile for: sm_80, sm_90, ... (default sm_80)")
+	f.BoolVar(&o.GPU.TF32, "tf32", false, "FP32 products on tensor cores of GPUs: operands are rounded to 10 bits")
 	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, root and functions on GPUs")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait while no rank gets on")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of inputs that are not given")

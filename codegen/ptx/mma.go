@@ -13,7 +13,7 @@ import (
 )
 
 // product is a matrix product on tensor cores: out[rows, cols] = a[rows, inner] b[inner, cols], each warp
-// 16 rows and up to 32 columns at a time, 16 of inner a step.
+// 16 rows and up to 32 columns at a time, 16 (TF32: 8) of inner a step.
 type product struct {
 	a, b             *memory
 	aTrans, bTrans   bool
@@ -23,8 +23,13 @@ type product struct {
 	put              func(i, sum val)
 }
 
-// onTensorCores reports whether the product can be one of mma.sync's: FP16 or BF16 in shared memory, in
-// whole blocks.
+// step is how many of inner one instruction takes: 32 bytes.
+func (p *product) step() int64 { return 32 / p.size() }
+
+func (p *product) size() int64 { return int64(p.a.dt.Size()) }
+
+// onTensorCores reports whether the product can be one of mma.sync's: FP16, BF16 or, where that was asked for,
+// FP32 as TF32, in shared memory, in whole blocks.
 func (e *fn) onTensorCores(op *ir.Op, a, b *memory) *product {
 	shape := lower.ProductOf(op)
 	p := &product{a: a, b: b, aTrans: op.Bool("a_trans"), bTrans: op.Bool("b_trans"), batch: e.dim(shape.Batch)}
@@ -32,8 +37,9 @@ func (e *fn) onTensorCores(op *ir.Op, a, b *memory) *product {
 	p.rows, ok1 = shape.Rows.Const()
 	p.cols, ok2 = shape.Cols.Const()
 	p.deep, ok3 = shape.Inner.Const()
-	whole := ok1 && ok2 && ok3 && p.rows%16 == 0 && p.cols%8 == 0 && p.deep%16 == 0 && p.rows > 0 && p.cols > 0 && p.deep > 0
-	if !whole || a.dt != b.dt || a.dt != ir.FP16 && a.dt != ir.BF16 || e.space != shared {
+	whole := ok1 && ok2 && ok3 && p.rows%16 == 0 && p.cols%8 == 0 && p.deep%p.step() == 0 && p.rows > 0 && p.cols > 0 && p.deep > 0
+	cores := a.dt == ir.FP16 || a.dt == ir.BF16 || a.dt == ir.FP32 && e.g.opt.TF32
+	if !whole || a.dt != b.dt || !cores || e.space != shared {
 		return nil
 	}
 	p.blocks = 1
@@ -60,9 +66,15 @@ func (e *fn) mma(p *product) {
 		for _, s := range sums {
 			e.b.NewStore(f32(0), s)
 		}
-		a := e.offset(p.a.ptr, e.mul(z, i64(2*p.rows*p.deep)))
-		b := e.offset(p.b.ptr, e.mul(z, i64(2*p.deep*p.cols)))
-		e.loop("step", i64(0), i64(p.deep), i64(16), func(k val) { e.mmaStep(p, lane, a, b, row, col, k, sums) })
+		a := e.offset(p.a.ptr, e.mul(z, i64(p.size()*p.rows*p.deep)))
+		b := e.offset(p.b.ptr, e.mul(z, i64(p.size()*p.deep*p.cols)))
+		e.loop("step", i64(0), i64(p.deep), i64(p.step()), func(k val) {
+			if p.a.dt == ir.FP32 {
+				e.tf32Step(p, lane, a, b, row, col, k, sums)
+			} else {
+				e.mmaStep(p, lane, a, b, row, col, k, sums)
+			}
+		})
 		e.mmaOut(p, lane, z, row, col, sums)
 	})
 }
@@ -91,6 +103,30 @@ func (e *fn) mmaStep(p *product, lane, a, b, row, col, k val, sums []val) {
 	}
 }
 
+// tf32Step is mmaStep for 8 of inner: each lane reads its elements, four of A and two of B for every block.
+func (e *fn) tf32Step(p *product, lane, a, b, row, col, k val, sums []val) {
+	g, t := e.b.NewLShr(lane, i64(2)), e.b.NewAnd(lane, i64(3))
+	read := func(m val, y, x val, trans bool, rows, cols int64) val {
+		stride := cols
+		if trans {
+			y, x, stride = x, y, rows
+		}
+		v := e.load(types.Float, e.offset(m, e.mul(e.add(e.mul(y, i64(stride)), x), i64(4))), 4)
+		return e.pure(types.I32, "cvt.rna.tf32.f32 $0, $1;", "=r,f", v)
+	}
+	var fa []val
+	for i := range int64(4) {
+		fa = append(fa, read(a, e.add(row, e.add(g, i64(i%2*8))), e.add(k, e.add(t, i64(i/2*4))), p.aTrans, p.rows, p.deep))
+	}
+	for j := range p.blocks {
+		var fb []val
+		for i := range int64(2) {
+			fb = append(fb, read(b, e.add(k, e.add(t, i64(4*i))), e.add(col, e.add(g, i64(8*j))), p.bTrans, p.deep, p.cols))
+		}
+		e.multiply(p, fa, fb, sums[4*j:4*j+4])
+	}
+}
+
 func (e *fn) matrixRow(m val, at [2]val, stride int64) val {
 	return e.offset(m, e.mul(e.add(e.mul(at[0], i64(stride)), at[1]), i64(2)))
 }
@@ -107,8 +143,8 @@ func (e *fn) ldmatrix(n int, trans bool, row val) []val {
 
 // multiply adds a block's product to sums.
 func (e *fn) multiply(p *product, a, b, sums []val) {
-	elem := map[ir.DType]string{ir.FP16: "f16", ir.BF16: "bf16"}[p.a.dt]
-	text := fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {%s}, {%s}, {%s}, {%s};", elem, elem,
+	elem := map[ir.DType]string{ir.FP16: "f16", ir.BF16: "bf16", ir.FP32: "tf32"}[p.a.dt]
+	text := fmt.Sprintf("mma.sync.aligned.m16n8k%d.row.col.f32.%s.%s.f32 {%s}, {%s}, {%s}, {%s};", p.step(), elem, elem,
 		places(0, 4), places(4, 4), places(8, 2), places(10, 4))
 	args := append(append([]val(nil), a...), b...)
 	for _, s := range sums {

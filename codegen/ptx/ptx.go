@@ -23,6 +23,7 @@ import (
 
 // Options say what code is made for.
 type Options struct {
+	TF32     bool // FP32 products on tensor cores, whose operands keep 10 bits of the fraction
 	FastMath bool // the hardware's approximations of division, roots, exp, log, sin, cos and tanh
 }
 

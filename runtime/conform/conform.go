@@ -289,6 +289,13 @@ func (tr *Trial) Run(m *ir.Module, b controller.Backend) (*tensor.Tensor, error)
 	return args[at].(*controller.Tensor).Tensor, nil
 }
 
+// Within is the trial with another tolerance, in units of the last place.
+func (tr *Trial) Within(units float64) *Trial {
+	t := *tr
+	t.within = units
+	return &t
+}
+
 // Compare reports the first element of got that is further from want than the trial allows.
 func (tr *Trial) Compare(got, want *tensor.Tensor) error {
 	ulp := map[ir.DType]float64{ir.FP32: 1.0 / (1 << 23), ir.FP16: 1.0 / (1 << 10), ir.BF16: 1.0 / (1 << 7)}[got.DType]
