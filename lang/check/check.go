@@ -129,7 +129,7 @@ func (c *checker) newUnit() *unit {
 }
 
 // statements reads the statements of a module or factory: constants are evaluated, functions noted.
-func (c *checker) statements(u *unit, stmts []syntax.Stmt) {
+func (c *checker) statements(u *unit, stmts []syntax.Stmt) *syntax.Return {
 	for i, s := range stmts {
 		switch s := s.(type) {
 		case *syntax.Import:
@@ -151,10 +151,14 @@ func (c *checker) statements(u *unit, stmts []syntax.Stmt) {
 		case *syntax.Assign, *syntax.AnnAssign, *syntax.AugAssign:
 			c.moduleConst(u, s)
 		case *syntax.If:
-			c.moduleIf(u, s)
+			if r := c.moduleIf(u, s); r != nil {
+				return r
+			}
 		case *syntax.ExprStmt:
 			c.moduleExpr(u, s, i == 0)
-		case *syntax.Pass, *syntax.BadStmt, *syntax.Return:
+		case *syntax.Return:
+			return s
+		case *syntax.Pass, *syntax.BadStmt:
 		default:
 			if !u.lenient {
 				c.list.Errorf(diag.NotInLanguage, s.Span(), "%s cannot stand outside a function", stmtName(s)).
@@ -162,6 +166,7 @@ func (c *checker) statements(u *unit, stmts []syntax.Stmt) {
 			}
 		}
 	}
+	return nil
 }
 
 // importName binds a module: pl and pld under whatever name, anything else as foreign.
@@ -299,7 +304,7 @@ func (c *checker) unusedDefines(u *unit) {
 	}
 }
 
-func (c *checker) moduleIf(u *unit, s *syntax.If) {
+func (c *checker) moduleIf(u *unit, s *syntax.If) *syntax.Return {
 	f := c.constFn(u)
 	if u.lenient {
 		f.list = &diag.List{}
@@ -321,16 +326,16 @@ func (c *checker) moduleIf(u *unit, s *syntax.If) {
 			if !u.lenient && !isBad(v) {
 				c.list.Errorf(diag.NotConstant, a.cond.Span(), "an if outside a function needs a constant condition, got %s", describe(v))
 			}
-			return
+			return nil
 		}
 		if b {
-			c.statements(u, a.body.Stmts)
-			return
+			return c.statements(u, a.body.Stmts)
 		}
 	}
 	if s.Else != nil {
-		c.statements(u, s.Else.Stmts)
+		return c.statements(u, s.Else.Stmts)
 	}
+	return nil
 }
 
 // moduleExpr: docstrings and static checks.

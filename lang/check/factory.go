@@ -109,8 +109,9 @@ func (c *checker) runFactory(u *unit, n *syntax.FuncDef) {
 	c.unknownSets(n, used)
 	u.globals = inner
 	u.lenient = true
-	c.statements(u, n.Body.Stmts)
-	c.returned(u, n)
+	if r := c.statements(u, n.Body.Stmts); r != nil && r.Value != nil {
+		c.returned(u, r)
+	}
 	if len(u.decls) == 0 && !c.list.HasErrors() {
 		c.list.Errorf(diag.NoKernels, n.Name.At, "%s defines no kernels", n.Name.Text)
 	}
@@ -139,21 +140,15 @@ func (c *checker) unknownSets(n *syntax.FuncDef, used map[string]bool) {
 }
 
 // returned narrows the program to the class that a factory returns.
-func (c *checker) returned(u *unit, n *syntax.FuncDef) {
-	for _, s := range n.Body.Stmts {
-		r, ok := s.(*syntax.Return)
-		if !ok || r.Value == nil {
-			continue
-		}
-		x := syntax.Unparen(r.Value)
-		if call, isCall := x.(*syntax.Call); isCall && len(call.Args) == 0 { // return Program()
-			x = call.Fn
-		}
-		if name, isName := x.(*syntax.Name); isName {
-			if b, ok := u.globals.local(name.Text); ok {
-				if cl, isClass := b.val.(*classDecl); isClass {
-					c.onlyClass(u, cl)
-				}
+func (c *checker) returned(u *unit, r *syntax.Return) {
+	x := syntax.Unparen(r.Value)
+	if call, isCall := x.(*syntax.Call); isCall && len(call.Args) == 0 { // return Program()
+		x = call.Fn
+	}
+	if name, isName := x.(*syntax.Name); isName {
+		if b, ok := u.globals.local(name.Text); ok {
+			if cl, isClass := b.val.(*classDecl); isClass {
+				c.onlyClass(u, cl)
 			}
 		}
 	}

@@ -47,6 +47,21 @@ def make(n, dtype=pl.FP32, deep: bool = False):
 def broken(n):
     return n
 
+def choose(n):
+    if n == 1:
+        @pl.program
+        class One:
+            @pl.function(type=pl.FunctionType.InCore)
+            def k(self, x: pl.Tensor[[1], pl.FP32]):
+                pass
+        return One
+    @pl.program
+    class Many:
+        @pl.function(type=pl.FunctionType.InCore)
+        def k(self, x: pl.Tensor[[n], pl.FP32]):
+            pass
+    return Many
+
 @pl.program
 class A:
     @pl.function(type=pl.FunctionType.InCore)
@@ -86,6 +101,8 @@ func TestOptions(t *testing.T) {
 		{"kernel as entry", optionsProgram, Options{Entry: "f"}, "pl.Tensor[[N, 8], pl.FP32]"},
 		{"factory", factoryProgram, Options{Entry: "make", Set: set("n", "3")}, "pl.Tensor[[3, 6], pl.FP32]"},
 		{"factory with branch", factoryProgram, Options{Entry: "make", Set: set("n", "3", "deep", "True", "dtype", "pl.FP16")}, "pl.Tensor[[3, 7], pl.FP16]"},
+		{"factory that returns early", factoryProgram, Options{Entry: "choose", Set: set("n", "1")}, "pl.Tensor[[1], pl.FP32]"},
+		{"factory that returns late", factoryProgram, Options{Entry: "choose", Set: set("n", "2")}, "pl.Tensor[[2], pl.FP32]"},
 		{"missing argument", factoryProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
 		{"missing argument, said once", derivedProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
 		{"unknown argument", factoryProgram, Options{Entry: "make", Set: set("n", "3", "depp", "True")}, "E0216: --set depp: make has no parameter of that name"},
@@ -103,6 +120,9 @@ func TestOptions(t *testing.T) {
 				got = d.Code.String() + ": " + d.Message
 			} else {
 				got = m.Funcs[0].Params()[0].Type.String()
+				if len(m.Funcs) != 1 && c.text == factoryProgram {
+					t.Errorf("%d functions", len(m.Funcs))
+				}
 			}
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
