@@ -126,6 +126,7 @@ func (k ParamKind) IsList() bool { return k == PInts || k == PValues }
 // Param is one parameter of an op.
 type Param struct {
 	Name     string
+	Also     string // what upstream calls it; accepted as a keyword
 	Kind     ParamKind
 	Optional bool
 	KwOnly   bool
@@ -278,6 +279,9 @@ func register(k Kind) *Kind {
 	row.index = map[string]int{}
 	for i, p := range row.Params {
 		row.index[p.Name] = i
+		if p.Also != "" {
+			row.index[p.Also] = i
+		}
 	}
 	for _, e := range row.Effects {
 		for _, p := range []string{e.Mem, e.Peer, e.Offsets, e.Shape, e.Atomic} {

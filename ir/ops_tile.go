@@ -40,7 +40,7 @@ var (
 		Spell: withDrop(ignoredPlacement, names("pl.tile.load", "pl.tensor.load")),
 		Doc: "Reads a rectangle of memory into a tile. With valid_shape only that part is read and the tile has " +
 			"these (run-time) extents, bounded by shape.",
-		Params:  []Param{{Name: "tensor", Kind: PMem}, {Name: "offsets", Kind: PInts}, {Name: "shape", Kind: PInts}, validShape},
+		Params:  []Param{{Name: "tensor", Kind: PMem}, {Name: "offsets", Kind: PInts}, {Name: "shape", Also: "shapes", Kind: PInts}, validShape},
 		Effects: []Effect{{Kind: Reads, Mem: "tensor", Offsets: "offsets", Shape: "shape"}},
 		Result:  func(op *Op) ([]Type, error) { return loadTile(op, "tensor") }})
 
@@ -51,7 +51,7 @@ var (
 			Spelling{Name: "pl.tensor.assemble", Order: []string{"tensor", "tile", "offsets"}}),
 		Doc: "Writes a tile into a rectangle of memory; the expression's value is that memory. atomic adds instead. " +
 			"stream asks for stores that bypass the caches.",
-		Params: []Param{{Name: "tile", Kind: PTile}, {Name: "offsets", Kind: PInts}, {Name: "tensor", Kind: PMem},
+		Params: []Param{{Name: "tile", Kind: PTile}, {Name: "offsets", Kind: PInts}, {Name: "tensor", Also: "output_tensor", Kind: PMem},
 			{Name: "atomic", Kind: AEnum, Enum: AtomicType, Optional: true, Default: AtomicType.Of("None_")},
 			{Name: "stream", Kind: ABool, Optional: true, KwOnly: true, Default: false}},
 		Effects: []Effect{{Kind: Writes, Mem: "tensor", Offsets: "offsets", Shape: "tile", Atomic: "atomic"}},
@@ -211,7 +211,7 @@ var (
 		Result: func(*Op) ([]Type, error) { return []Type{&Scalar{INDEX}}, nil }})
 )
 
-var validShape = Param{Name: "valid_shape", Kind: PInts, Optional: true}
+var validShape = Param{Name: "valid_shape", Also: "valid_shapes", Kind: PInts, Optional: true}
 
 // reduction makes the rows sum, prod, amax and amin, with their row_ (axis 1) and col_ (axis 0) forms.
 func reduction(name, doc string, linear bool) *Kind {

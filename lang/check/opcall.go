@@ -117,6 +117,9 @@ func (c *opCall) dropped() map[string]bool {
 func (c *opCall) keywordArg(k *syntax.Keyword, drop map[string]bool) bool {
 	name := k.Name.Text
 	i := c.op.Kind.ParamIndex(name)
+	if i >= 0 {
+		name = c.op.Kind.Params[i].Name
+	}
 	switch {
 	case i < 0 && drop[name]:
 		return true
