@@ -18,15 +18,12 @@ func (e *fn) cell(op *ir.Op, m *memory, peer string) string {
 	return e.at(m, idx)
 }
 
-// notify prints a signal. Non-temporal stores are not ordered by it: they are fenced first.
+// notify prints a signal. Non-temporal stores are not ordered by it: pl.system.fence stands before it.
 func (e *fn) notify(op *ir.Op) {
 	m := e.data(op.Val("target"))
 	peer := e.peer(op, m, op.Val("peer"))
 	r := e.remote(m, peer)
 	c := e.cell(op, r, peer)
-	if e.g.stream {
-		e.w.line("ptoc_store_fence();")
-	}
 	how := map[bool]string{true: "PTOC_NOTIFY_SET", false: "PTOC_NOTIFY_ADD"}[op.Enum("op").Is("Set")]
 	e.w.line("ptoc_notify(ctx, %s, (i32)%s, %s, %s, %s);", m.dom, peer, c, e.cellValue(op, op.Val("value")), how)
 }

@@ -83,7 +83,6 @@ type gen struct {
 	done    map[*ir.Func]bool   // printed, or about to be
 	own     map[*ir.Func]ir.Dim // arena bytes, without callees
 	scratch lower.Scratch
-	stream  bool // a non-temporal store was printed somewhere: notifies fence them
 }
 
 // use notes that the text needs a helper and returns its name.
@@ -146,14 +145,7 @@ func (g *gen) entry(e *fn) string {
 		args = append(args, fmt.Sprintf("args[%d]", slot))
 		slot++
 	}
-	call := fmt.Sprintf("f_%s(%s)", e.f.Name, strings.Join(args, ", "))
-	if g.stream {
-		w.line("i32 status = %s;", call)
-		w.line("ptoc_store_fence();")
-		w.line("return status;")
-	} else {
-		w.line("return %s;", call)
-	}
+	w.line("return f_%s(%s);", e.f.Name, strings.Join(args, ", "))
 	w.close("}")
 	k.Arena = g.arenaEntry(w, e)
 	w.line("")

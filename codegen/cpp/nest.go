@@ -49,7 +49,6 @@ func (e *fn) nest(n *nest) {
 	switch {
 	case n.stream > 0 && !n.atomic && e.unit(a.Strides[last][len(n.ins):]):
 		if n.copies && len(n.outs) == 1 && e.unit(a.Strides[last]) && n.ins[0].dt == n.outs[0].dt {
-			e.g.stream = true
 			w.line("%s((u8*)%s, (const u8*)%s, %s);", e.g.use("ptoc_stream"), paren(rows[1]), paren(rows[0]),
 				e.bareDim(a.Extents[last].Scale(int64(n.outs[0].dt.Size()))))
 			break
@@ -168,7 +167,6 @@ func (e *fn) subscript(i string, stride ir.Dim) string {
 func (e *fn) streamLoop(n *nest, a lower.Axes, rows []string) {
 	const block = 256
 	w := e.w
-	e.g.stream = true
 	e.g.use("ptoc_stream")
 	count := e.bareDim(a.Extents[len(a.Extents)-1])
 	w.open("for (i64 b0 = 0; b0 < %s; b0 += %d) {", count, block)

@@ -88,7 +88,6 @@ func (e *fn) loadVector(m *memory) string {
 func (e *fn) storeVector(m *memory, x string, stream bool) {
 	at := paren(m.ptr) + " + 16 * k"
 	if stream {
-		e.g.stream = true
 	}
 	switch m.dt {
 	case ir.FP16:

@@ -41,9 +41,7 @@ func Handles(k *ir.Kind) bool { return printers[k] != nil || k.Terminator }
 func (e *fn) leaveUnless(op *ir.Op) { e.w.line("if (!%s) break;", e.scalar(op.Val("cond"))) }
 
 func (e *fn) fence(*ir.Op) {
-	if e.g.stream {
-		e.w.line("ptoc_store_fence();")
-	}
+	e.w.line("ptoc_store_fence();")
 	e.w.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);")
 }
 
