@@ -19,8 +19,11 @@
 #   Large messages are stored past the caches (stream): the reader is another core, later.
 
 @pl.jit.inline
-def allreduce_central(data: pl.InOut[pld.DistributedTensor[[1, N], T]], signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
-                      op: pl.Const[pld.ReduceOp]):
+def allreduce_central(
+    data: pl.InOut[pld.DistributedTensor[[1, N], T]],
+    signal: pl.InOut[pld.DistributedTensor[[S, W], pl.INT32]],
+    op: pl.Const[pld.ReduceOp],
+):
     """All-reduce in which rank 0 does it all."""
     ctx = pld.get_comm_ctx(data)
     me = pld.rank(ctx)

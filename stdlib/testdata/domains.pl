@@ -12,15 +12,21 @@ def stage(x: pl.Tensor[[1, SIZE], pl.FP32], a: pl.InOut[pld.DistributedTensor[[1
 
 
 @pl.jit.incore
-def sum_and_take(a: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]], s: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]],
-                 y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]]):
+def sum_and_take(
+    a: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],
+    s: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]],
+    y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
+):
     pld.tensor.allreduce(a, s, op=pld.ReduceOp.Sum)
     pl.store(pl.load(a, [0, 0], [1, SIZE]), [0, 0], y)
 
 
 @pl.jit.host
-def main(x: pl.Tensor[[NR, 1, SIZE], pl.FP32], low_sum: pl.Out[pl.Tensor[[2, 1, SIZE], pl.FP32]],
-         high_sum: pl.Out[pl.Tensor[[2, 1, SIZE], pl.FP32]]):
+def main(
+    x: pl.Tensor[[NR, 1, SIZE], pl.FP32],
+    low_sum: pl.Out[pl.Tensor[[2, 1, SIZE], pl.FP32]],
+    high_sum: pl.Out[pl.Tensor[[2, 1, SIZE], pl.FP32]],
+):
     low_buf = pld.alloc_window_buffer([1, SIZE], dtype=pl.FP32)
     low_signal_buf = pld.alloc_window_buffer([2, 1], dtype=pl.INT32)
     high_buf = pld.alloc_window_buffer([1, SIZE], dtype=pl.FP32)

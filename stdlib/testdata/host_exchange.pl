@@ -6,8 +6,12 @@ SIZE = 24
 
 
 @pl.jit.incore
-def stage(x: pl.Tensor[[NR, SIZE], pl.FP16], rows: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP16]],
-          row: pl.InOut[pld.DistributedTensor[[SIZE], pl.FP16]], k: pl.Scalar[pl.INDEX]):
+def stage(
+    x: pl.Tensor[[NR, SIZE], pl.FP16],
+    rows: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP16]],
+    row: pl.InOut[pld.DistributedTensor[[SIZE], pl.FP16]],
+    k: pl.Scalar[pl.INDEX],
+):
     for i in pl.range(pld.nranks(pld.get_comm_ctx(rows))):
         t = pl.load(x, [i, 0], [1, SIZE])
         pl.store(pl.cast(pl.cast(t, pl.FP32) + k, pl.FP16), [i, 0], rows)
@@ -15,14 +19,20 @@ def stage(x: pl.Tensor[[NR, SIZE], pl.FP16], rows: pl.InOut[pld.DistributedTenso
 
 
 @pl.jit.incore
-def take(all: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP16]], y: pl.Out[pl.Tensor[[NR, SIZE], pl.FP16]]):
+def take(
+    all: pl.InOut[pld.DistributedTensor[[NR, SIZE], pl.FP16]],
+    y: pl.Out[pl.Tensor[[NR, SIZE], pl.FP16]],
+):
     for i in pl.range(pld.nranks(pld.get_comm_ctx(all))):
         pl.store(pl.load(all, [i, 0], [1, SIZE]), [i, 0], y)
 
 
 @pl.jit.host
-def main(x: pl.Tensor[[NR, NR, SIZE], pl.FP16], y: pl.Out[pl.Tensor[[2, NR, NR, SIZE], pl.FP16]],
-         z: pl.Out[pl.Tensor[[2, NR, NR, SIZE], pl.FP16]]):
+def main(
+    x: pl.Tensor[[NR, NR, SIZE], pl.FP16],
+    y: pl.Out[pl.Tensor[[2, NR, NR, SIZE], pl.FP16]],
+    z: pl.Out[pl.Tensor[[2, NR, NR, SIZE], pl.FP16]],
+):
     n = pld.world_size()
     rows_buf = pld.alloc_window_buffer([n, SIZE], dtype=pl.FP16)
     row_buf = pld.alloc_window_buffer([SIZE], dtype=pl.FP16)
@@ -48,5 +58,5 @@ def expected(x, y, z):
     for k in pl.range(2):
         for r in pl.range(NR):
             for s in pl.range(NR):
-                y[k, r, s:s + 1, :] = x[s, 0:1, :] + k
-                z[k, r, s:s + 1, :] = x[s, r:r + 1, :] + k
+                y[k, r, s : s + 1, :] = x[s, 0:1, :] + k
+                z[k, r, s : s + 1, :] = x[s, r : r + 1, :] + k

@@ -6,18 +6,29 @@ NR = pl.dynamic("NR")
 
 
 @pl.jit.incore
-def stage(x: pl.Tensor[[2, 3, 20], pl.BF16], data: pl.InOut[pld.DistributedTensor[[4, 3, 20], pl.BF16]], at: pl.Scalar[pl.INDEX]):
+def stage(
+    x: pl.Tensor[[2, 3, 20], pl.BF16],
+    data: pl.InOut[pld.DistributedTensor[[4, 3, 20], pl.BF16]],
+    at: pl.Scalar[pl.INDEX],
+):
     pl.store(pl.load(x, [0, 0, 0], [2, 3, 20]), [at, 0, 0], data)
 
 
 @pl.jit.incore
-def take(data: pl.InOut[pld.DistributedTensor[[4, 3, 20], pl.BF16]], y: pl.Out[pl.Tensor[[4, 3, 20], pl.BF16]]):
+def take(
+    data: pl.InOut[pld.DistributedTensor[[4, 3, 20], pl.BF16]],
+    y: pl.Out[pl.Tensor[[4, 3, 20], pl.BF16]],
+):
     pl.store(pl.load(data, [0, 0, 0], [4, 3, 20]), [0, 0, 0], y)
 
 
 @pl.jit
-def chip(x: pl.Tensor[[2, 3, 20], pl.BF16], y: pl.Out[pl.Tensor[[4, 3, 20], pl.BF16]],
-         data: pl.InOut[pld.DistributedTensor[[4, 3, 20], pl.BF16]], signal: pl.InOut[pld.DistributedTensor[[NR], pl.INT32]]):
+def chip(
+    x: pl.Tensor[[2, 3, 20], pl.BF16],
+    y: pl.Out[pl.Tensor[[4, 3, 20], pl.BF16]],
+    data: pl.InOut[pld.DistributedTensor[[4, 3, 20], pl.BF16]],
+    signal: pl.InOut[pld.DistributedTensor[[NR], pl.INT32]],
+):
     stage(x, data, 0)
     stage(x, data, 2)
     pld.tensor.allreduce(data[0:2, :, :], signal, op=pld.ReduceOp.Max)
@@ -36,13 +47,18 @@ def double(v: pl.InOut[pld.DistributedTensor[[1, 10], pl.INT32]], first: pl.Scal
 
 
 @pl.jit.incore
-def out(v: pl.InOut[pld.DistributedTensor[[1, 10], pl.INT32]], z: pl.Out[pl.Tensor[[1, 10], pl.INT32]]):
+def out(
+    v: pl.InOut[pld.DistributedTensor[[1, 10], pl.INT32]], z: pl.Out[pl.Tensor[[1, 10], pl.INT32]]
+):
     pl.store(pl.load(v, [0, 0], [1, 10]), [0, 0], z)
 
 
 @pl.jit.host
-def main(x: pl.Tensor[[NR, 2, 3, 20], pl.BF16], y: pl.Out[pl.Tensor[[NR, 4, 3, 20], pl.BF16]],
-         z: pl.Out[pl.Tensor[[NR, 1, 10], pl.INT32]]):
+def main(
+    x: pl.Tensor[[NR, 2, 3, 20], pl.BF16],
+    y: pl.Out[pl.Tensor[[NR, 4, 3, 20], pl.BF16]],
+    z: pl.Out[pl.Tensor[[NR, 1, 10], pl.INT32]],
+):
     n = pld.world_size()
     data_buf = pld.alloc_window_buffer([4, 3, 20], dtype=pl.BF16)
     signal_buf = pld.alloc_window_buffer([n], dtype=pl.INT32)
