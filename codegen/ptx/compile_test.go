@@ -77,8 +77,9 @@ func TestEveryProgramAssembles(t *testing.T) {
 	}
 	var rows []string
 	var assembler error
-	for _, name := range slices.Sorted(maps.Keys(programs(t))) {
-		out, err := Generate(lowerText(t, name, programs(t)[name]), Options{})
+	texts := programs(t)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		out, err := Generate(lowerText(t, name, texts[name]), Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
