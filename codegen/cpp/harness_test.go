@@ -158,7 +158,14 @@ func guard[T any](elems []T, g T) *guarded[T] {
 	return m
 }
 
-func (m *guarded[T]) addr() int64 { return int64(uintptr(unsafe.Pointer(&m.all[16]))) }
+// handedOut keeps every buffer whose address a kernel was given: the number alone does not, and the
+// collector may run while a kernel does.
+var handedOut []any
+
+func (m *guarded[T]) addr() int64 {
+	handedOut = append(handedOut, m.all)
+	return int64(uintptr(unsafe.Pointer(&m.all[16])))
+}
 
 func (m *guarded[T]) check(t testing.TB) {
 	t.Helper()
