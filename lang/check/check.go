@@ -116,8 +116,12 @@ func firstFrames(stack string) string {
 type unit struct {
 	globals *env
 	decls   []*decl
+	around  []*decl         // functions of the module around a factory: they are taken where they are called
+	names   map[string]bool // of all functions in the IR
 	classes []*classDecl
 	factory []*syntax.FuncDef // undecorated functions, which --entry may name
+	module  *env              // inside a factory: the scope of the module around it
+	depth   int               // of factories that call each other
 	lenient bool
 }
 
@@ -125,7 +129,7 @@ func (c *checker) newUnit() *unit {
 	g := newEnv(nil)
 	g.set("pl", dotted("pl"), source.Span{})
 	g.set("pld", dotted("pld"), source.Span{})
-	return &unit{globals: g, lenient: c.lenient}
+	return &unit{globals: g, names: map[string]bool{}, lenient: c.lenient}
 }
 
 // statements reads the statements of a module or factory: constants are evaluated, functions noted.
@@ -211,6 +215,9 @@ func known(p string) bool { return resolve(p) != nil }
 
 // moduleConst evaluates a module constant. In Python files what we cannot evaluate is Python's.
 func (c *checker) moduleConst(u *unit, s syntax.Stmt) {
+	if c.madeConst(u, s) {
+		return
+	}
 	f := c.constFn(u)
 	if u.lenient {
 		f.list = &diag.List{}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"ptoc/ir"
@@ -80,14 +82,23 @@ func (c *checker) funcDef(u *unit, n *syntax.FuncDef, class *classDecl) {
 	params := n.Params
 	if class != nil {
 		d.env = class.env
-		if len(params) > 0 && params[0].Name.Text == "self" {
-			params = params[1:]
-		}
+	}
+	// A method may be written outside of its class: kern = make_kernel(...) in the class puts it there.
+	if len(params) > 0 && params[0].Name.Text == "self" && (class != nil || c.isMethod(u, n)) {
+		params = params[1:]
 	}
 	for _, p := range params {
 		d.params = append(d.params, &param{node: p, name: p.Name.Text})
 	}
 	c.declare(u, d)
+}
+
+// isMethod reports whether n has the decorator of the class form.
+func (c *checker) isMethod(u *unit, n *syntax.FuncDef) bool {
+	return slices.ContainsFunc(n.Decorators, func(d *syntax.Decorator) bool {
+		name, _, _ := c.decorator(u, d)
+		return name == "pl.function"
+	})
 }
 
 // declare makes the function's name known, unique in its scope.
@@ -103,11 +114,8 @@ func (c *checker) declare(u *unit, d *decl) {
 	}
 	if d.class != nil {
 		d.class.methods[d.name] = d
-		for _, other := range u.decls {
-			if other.name == d.name {
-				d.name = d.class.name + "_" + d.name
-				break
-			}
+		if u.names[d.name] {
+			d.name = d.class.name + "_" + d.name
 		}
 	} else {
 		if b, ok := scope.local(d.name); ok {
@@ -117,7 +125,11 @@ func (c *checker) declare(u *unit, d *decl) {
 			}
 		}
 		scope.set(d.name, d, at)
+		for name, i := d.name, 2; u.names[d.name]; i++ { // of another scope: a factory's, or the module around it
+			d.name = fmt.Sprintf("%s_%d", name, i)
+		}
 	}
+	u.names[d.name] = true
 	u.decls = append(u.decls, d)
 }
 
@@ -325,7 +337,7 @@ func (c *checker) classDef(u *unit, n *syntax.ClassDef) {
 }
 
 // checkAll checks every function of the unit and puts them into the module in source order, the
-// instances of a generic function in its place.
+// instances of a generic function in its place; of the module around a factory, those that are called.
 func (c *checker) checkAll(u *unit) {
 	for _, d := range u.decls {
 		if d.kind == ir.Golden {
@@ -336,7 +348,7 @@ func (c *checker) checkAll(u *unit) {
 		}
 		c.instantiate(d, nil, source.Span{})
 	}
-	for _, d := range u.decls {
+	for _, d := range slices.Concat(u.around, u.decls) {
 		for _, in := range d.instances {
 			if !in.bad {
 				c.mod.Funcs = append(c.mod.Funcs, in.fn)

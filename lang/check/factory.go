@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"ptoc/ir"
@@ -76,7 +77,7 @@ func (c *checker) noKernels(u *unit, f *syntax.File) {
 // defines replaces what the module defines.
 func (c *checker) runFactory(u *unit, n *syntax.FuncDef) {
 	inner := newEnv(u.globals)
-	u.decls, u.classes = nil, nil
+	u.around, u.decls, u.classes = u.decls, nil, nil
 	used := map[string]bool{}
 	for _, p := range n.Params {
 		if p.Star != "" {
@@ -107,14 +108,118 @@ func (c *checker) runFactory(u *unit, n *syntax.FuncDef) {
 		}
 	}
 	c.unknownSets(n, used)
-	u.globals = inner
+	u.module, u.globals = u.globals, inner
 	u.lenient = true
-	if r := c.statements(u, n.Body.Stmts); r != nil && r.Value != nil {
-		c.returned(u, r)
+	if cl, ok := c.returned(u, c.statements(u, n.Body.Stmts)).(*classDecl); ok && slices.Contains(u.classes, cl) {
+		c.onlyClass(u, cl)
 	}
 	if len(u.decls) == 0 && !c.list.HasErrors() {
 		c.list.Errorf(diag.NoKernels, n.Name.At, "%s defines no kernels", n.Name.Text)
 	}
+}
+
+// maxFactoryDepth ends factories that call themselves.
+const maxFactoryDepth = 16
+
+// madeConst handles kern = make_kern(n=4) in a factory, where make_kern is one, too: kern is what that
+// one defines and returns. It reports whether s is such a statement.
+func (c *checker) madeConst(u *unit, s syntax.Stmt) bool {
+	a, ok := s.(*syntax.Assign)
+	if !ok || u.module == nil || len(a.Targets) != 1 {
+		return false
+	}
+	target, isName := a.Targets[0].(*syntax.Name)
+	call, isCall := a.Value.(*syntax.Call)
+	if !isName || !isCall {
+		return false
+	}
+	v := c.callFactory(u, call)
+	if v == nil {
+		return false
+	}
+	u.globals.set(target.Text, v, s.Span())
+	return true
+}
+
+// callFactory is the function or class that a factory returns; nil where x calls none, or it returns something else.
+func (c *checker) callFactory(u *unit, x *syntax.Call) value {
+	fn, ok := x.Fn.(*syntax.Name)
+	if !ok {
+		return nil
+	}
+	i := slices.IndexFunc(u.factory, func(n *syntax.FuncDef) bool { return n.Name.Text == fn.Text })
+	if i < 0 || u.depth == maxFactoryDepth {
+		return nil
+	}
+	caller, n := u.globals, u.factory[i]
+	u.globals = c.factoryArgs(u, n, x)
+	u.depth++
+	v := c.returned(u, c.statements(u, n.Body.Stmts))
+	u.depth--
+	u.globals = caller
+	return v
+}
+
+// returned is the function or class that a factory's return statement hands on; nil if neither.
+func (c *checker) returned(u *unit, r *syntax.Return) value {
+	if r == nil || r.Value == nil {
+		return nil
+	}
+	x := syntax.Unparen(r.Value)
+	if call, isCall := x.(*syntax.Call); isCall {
+		if v := c.callFactory(u, call); v != nil {
+			return v
+		}
+		if len(call.Args) == 0 { // return Program()
+			x = call.Fn
+		}
+	}
+	if name, isName := x.(*syntax.Name); isName {
+		b, _ := u.globals.lookup(name.Text)
+		switch b.val.(type) {
+		case *decl, *classDecl:
+			return b.val
+		}
+	}
+	return nil
+}
+
+// factoryArgs binds the parameters of a factory that another one calls. What is not a constant is Python's.
+func (c *checker) factoryArgs(u *unit, n *syntax.FuncDef, x *syntax.Call) *env {
+	given := map[string]syntax.Expr{}
+	for _, k := range x.Keywords {
+		given[k.Name.Text] = k.Value
+	}
+	ours, theirs := c.constFn(u), c.constFn(u)
+	theirs.env = u.module
+	ours.list, theirs.list = &diag.List{}, &diag.List{}
+	inner := newEnv(u.module)
+	at := 0
+	for _, p := range n.Params {
+		switch p.Star {
+		case "":
+		case "/":
+			continue
+		default:
+			at = len(x.Args) // what follows is given by name
+			continue
+		}
+		e, f := p.Default, theirs
+		if at < len(x.Args) {
+			e, f = x.Args[at], ours
+			at++
+		} else if k := given[p.Name.Text]; k != nil {
+			e, f = k, ours
+		}
+		v := value(foreign(p.Name.Text))
+		if e != nil {
+			if w := f.expr(e); !isBad(w) {
+				v = w
+			}
+		}
+		inner.set(p.Name.Text, v, p.Name.At)
+	}
+	return inner
 }
 
 // unknownSets complains about values that nothing takes; n is nil where there is no factory to take any.
@@ -139,21 +244,7 @@ func (c *checker) unknownSets(n *syntax.FuncDef, used map[string]bool) {
 	}
 }
 
-// returned narrows the program to the class that a factory returns.
-func (c *checker) returned(u *unit, r *syntax.Return) {
-	x := syntax.Unparen(r.Value)
-	if call, isCall := x.(*syntax.Call); isCall && len(call.Args) == 0 { // return Program()
-		x = call.Fn
-	}
-	if name, isName := x.(*syntax.Name); isName {
-		if b, ok := u.globals.local(name.Text); ok {
-			if cl, isClass := b.val.(*classDecl); isClass {
-				c.onlyClass(u, cl)
-			}
-		}
-	}
-}
-
+// onlyClass leaves out the methods of the other classes.
 func (c *checker) onlyClass(u *unit, cl *classDecl) {
 	var kept []*decl
 	for _, d := range u.decls {

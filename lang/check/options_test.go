@@ -62,6 +62,20 @@ def choose(n):
             pass
     return Many
 
+def again(n):
+    if n < 0:
+        @pl.jit.incore
+        def never(x: pl.Tensor[[1], pl.FP32]):
+            pass
+    return choose(n // 2)
+
+def loops(n):
+    if n < 0:
+        @pl.jit.incore
+        def never(x: pl.Tensor[[1], pl.FP32]):
+            pass
+    return loops(n)
+
 @pl.program
 class A:
     @pl.function(type=pl.FunctionType.InCore)
@@ -103,6 +117,8 @@ func TestOptions(t *testing.T) {
 		{"factory with branch", factoryProgram, Options{Entry: "make", Set: set("n", "3", "deep", "True", "dtype", "pl.FP16")}, "pl.Tensor[[3, 7], pl.FP16]"},
 		{"factory that returns early", factoryProgram, Options{Entry: "choose", Set: set("n", "1")}, "pl.Tensor[[1], pl.FP32]"},
 		{"factory that returns late", factoryProgram, Options{Entry: "choose", Set: set("n", "2")}, "pl.Tensor[[2], pl.FP32]"},
+		{"factory that returns another one's", factoryProgram, Options{Entry: "again", Set: set("n", "6")}, "pl.Tensor[[3], pl.FP32]"},
+		{"factory that calls itself", factoryProgram, Options{Entry: "loops", Set: set("n", "6")}, "E0219: loops defines no kernels"},
 		{"missing argument", factoryProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
 		{"missing argument, said once", derivedProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
 		{"unknown argument", factoryProgram, Options{Entry: "make", Set: set("n", "3", "depp", "True")}, "E0216: --set depp: make has no parameter of that name"},
