@@ -72,6 +72,11 @@ func opEntry(b *bytes.Buffer, k *ir.Kind) {
 	if names := otherSpellings(k); names != "" {
 		fmt.Fprintf(b, "- also spelled: %s\n", names)
 	}
+	for _, p := range k.Params {
+		if p.Also != "" {
+			fmt.Fprintf(b, "- `%s=` may also be written `%s=`\n", p.Name, p.Also)
+		}
+	}
 	b.WriteString("\n")
 }
 
