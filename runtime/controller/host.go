@@ -6,6 +6,7 @@ import (
 	"ptoc/codegen/abi"
 	"ptoc/ir"
 	"ptoc/runtime/interp"
+	"ptoc/runtime/tensor"
 )
 
 // host is the state of a walk through a host function.
@@ -123,14 +124,12 @@ func (h *host) checkDevice(op *ir.Op, d int64) {
 
 func (h *host) allocWindow(c *interp.Compiler, op *ir.Op) interp.Step {
 	to, name, domain := op.Result().ID, op.Result().Name, op.Str("domain")
-	shape, size := c.Ints(op.Vals("shape")), int64(1)
-	if dt := op.DTypeAttr("dtype"); dt != ir.NoDType {
-		size = int64(dt.Size())
+	shape, dt := c.Ints(op.Vals("shape")), op.DTypeAttr("dtype")
+	if dt == ir.NoDType {
+		dt = ir.INT8 // the shape counts bytes
 	}
 	return func(fr *interp.Frame) {
-		dims := shape(fr)
-		checkExtents(op, dims)
-		bytes := numel(dims) * size
+		bytes := bytesOf(op, dt, shape(fr))
 		id, known := h.domains[domain]
 		if !known {
 			interp.Stop(errorAt(op, "there is no communication domain called %q here", domain))
@@ -143,12 +142,18 @@ func (h *host) allocWindow(c *interp.Compiler, op *ir.Op) interp.Step {
 	}
 }
 
-func checkExtents(op *ir.Op, dims []int64) {
+// bytesOf is the memory that a shape takes. One that cannot be ends the run.
+func bytesOf(op *ir.Op, dt ir.DType, dims []int64) int64 {
 	for i, d := range dims {
 		if d < 0 {
 			interp.Stop(errorAt(op, "extent %d is %d: it must not be negative", i, d))
 		}
 	}
+	n, err := tensor.Bytes(dt, dims)
+	if err != nil {
+		interp.Stop(errorAt(op, "%v", err))
+	}
+	return n
 }
 
 func (h *host) window(c *interp.Compiler, op *ir.Op) interp.Step {
@@ -156,9 +161,8 @@ func (h *host) window(c *interp.Compiler, op *ir.Op) interp.Step {
 	shape := c.Ints(op.Vals("shape"))
 	return func(fr *interp.Frame) {
 		b, dims := fr.Vals[from].P.(*windowBuffer), shape(fr)
-		checkExtents(op, dims)
 		m := newMemory(Buffer{}, dt, dims)
-		if need := numel(dims) * int64(dt.Size()); need > b.bytes {
+		if need := bytesOf(op, dt, dims); need > b.bytes {
 			interp.Stop(errorAt(op, "the window needs %d bytes, its buffer has %d", need, b.bytes))
 		}
 		m.window, m.domain, m.off = true, b.domain, b.offset
@@ -171,8 +175,7 @@ func (h *host) createTensor(c *interp.Compiler, op *ir.Op) interp.Step {
 	shape := c.Ints(op.Vals("shape"))
 	return func(fr *interp.Frame) {
 		dims := shape(fr)
-		checkExtents(op, dims)
-		buf, err := h.backend.Alloc(name, numel(dims)*int64(dt.Size()))
+		buf, err := h.backend.Alloc(name, bytesOf(op, dt, dims))
 		if err != nil {
 			interp.Stop(errorAt(op, "%v", err))
 		}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 
 	"ptoc/codegen/abi"
 	"ptoc/ir"
@@ -25,6 +26,9 @@ func NewSim(cfg sim.Config) (Backend, error) {
 func (s *simBackend) Ranks() int { return s.m.Ranks() }
 
 func (s *simBackend) Alloc(name string, bytes int64) (Buffer, error) {
+	if bytes < 0 || bytes > sim.MaxAlloc {
+		return Buffer{}, fmt.Errorf("a tensor of %d bytes: the simulator takes %d", bytes, int64(sim.MaxAlloc))
+	}
 	data := make([]byte, bytes)
 	return Buffer{s.m.AddHeap(name, data), data}, nil
 }

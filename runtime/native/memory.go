@@ -21,10 +21,10 @@ func (e *Engine) AllocWindow(bytes int64) (offset int64, err error) {
 	w := &e.windows
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	end := w.next + roundUp(max(bytes, 1), abi.CacheLine)
-	if bytes < 0 || end > e.region.windowStride {
+	if bytes < 0 || max(bytes, 1) > e.region.windowStride-w.next { // the rest is whole cache lines
 		return 0, fmt.Errorf("a window of %d bytes: %d of %d are in use", bytes, w.next, e.region.windowStride)
 	}
+	end := w.next + roundUp(max(bytes, 1), abi.CacheLine)
 	offset, w.next = w.next, end
 	if !e.region.shared {
 		for r := range e.cfg.Ranks {
@@ -77,7 +77,7 @@ func (e *Engine) Alloc(bytes int64) (Buffer, error) {
 	size := heapSize(bytes)
 	for i := range h.free {
 		s := &h.free[i]
-		if bytes < 0 || s.hi-s.lo < size {
+		if bytes < 0 || s.hi-s.lo < max(bytes, 1) { // spans are whole cache lines
 			continue
 		}
 		lo := s.lo

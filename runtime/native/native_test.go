@@ -84,6 +84,20 @@ func (f *fixture) kernel(name string) Kernel {
 	return k
 }
 
+func TestMemoryBeyondTheRegionIsRefused(t *testing.T) {
+	f := open(t, Config{Ranks: 1})
+	for _, bytes := range []int64{-1, math.MinInt64, 1 << 50, math.MaxInt64 - 62, math.MaxInt64} {
+		if off, err := f.AllocWindow(bytes); err == nil {
+			t.Errorf("a window of %d bytes stands at %d", bytes, off)
+		}
+		if b, err := f.Alloc(bytes); err == nil {
+			t.Errorf("a tensor of %d bytes has %d", bytes, len(b.Data))
+		}
+	}
+	f.window(0)
+	f.alloc(0)
+}
+
 func (f *fixture) all() Domain {
 	f.t.Helper()
 	devices := make([]int, f.Ranks())

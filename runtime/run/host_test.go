@@ -209,3 +209,39 @@ func TestAFactoryOfAPythonFileIsRun(t *testing.T) {
 		t.Errorf("shape %v", r.Outputs[0].Shape)
 	}
 }
+
+// Sizes whose bytes do not fit 64 bits must not look small.
+func TestMemoryThatCannotBeIsAFault(t *testing.T) {
+	const program = `
+SIZE = 1
+
+@pl.jit.incore
+def touch(y: pl.Out[pl.Tensor[[1], pl.FP32]], w: pl.Tensor[[SIZE], pl.FP32]):
+    y[0] = w[SIZE - 1]
+
+@pl.jit.incore
+def peek(y: pl.Out[pl.Tensor[[1], pl.FP32]], w: pl.InOut[pld.DistributedTensor[[SIZE], pl.FP32]]):
+    y[0] = w[SIZE - 1]
+
+@pl.jit.host
+def window(y: pl.Out[pl.Tensor[[1], pl.FP32]]):
+    b = pld.alloc_window_buffer([SIZE], dtype=pl.FP32)
+    peek(y, pld.window(b, [SIZE], dtype=pl.FP32), device=0)
+
+@pl.jit.host
+def tensor(y: pl.Out[pl.Tensor[[1], pl.FP32]]):
+    t = pl.create_tensor([SIZE], dtype=pl.FP32)
+    touch(y, t, device=0)
+`
+	for _, entry := range []string{"window", "tensor"} {
+		for _, size := range []string{"1 << 40", "(1 << 61) - 1", "1 << 61", "1 << 62"} {
+			for _, w := range ways(t) {
+				o := Options{File: file(t, program), Entry: entry, Ranks: 1, Defines: map[string]string{"SIZE": size}}
+				_, err := Run(context.Background(), w.options(o))
+				if err == nil || !strings.Contains(render(err), "E0708") {
+					t.Errorf("%s of %s, %v: %v", entry, size, w, err)
+				}
+			}
+		}
+	}
+}

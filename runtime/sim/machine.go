@@ -141,10 +141,13 @@ func (m *Machine) Domain(devices []int) (int, error) {
 	return len(m.domains) - 1, nil
 }
 
+// MaxAlloc bounds one tensor or window: 64 GiB.
+const MaxAlloc = 1 << 36
+
 // AllocWindow makes zeroed memory at the same offset of every rank's window segment.
 func (m *Machine) AllocWindow(name string, bytes int64) (int64, error) {
-	if bytes < 0 || bytes > 1<<36 {
-		return 0, fmt.Errorf("a window of %d bytes", bytes)
+	if bytes < 0 || bytes > MaxAlloc {
+		return 0, fmt.Errorf("a window of %d bytes: the simulator takes %d", bytes, int64(MaxAlloc))
 	}
 	off := m.nextWin
 	m.nextWin += (max(bytes, 1) + abi.CacheLine - 1) / abi.CacheLine * abi.CacheLine
