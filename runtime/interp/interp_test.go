@@ -174,3 +174,21 @@ func TestSymbolsFollowFromShapes(t *testing.T) {
 		t.Error("8 is not 2*N + 1")
 	}
 }
+
+// A constant beside an FP16 is an FP16, as it is in generated code, where 0.1 is 0.0999755859375.
+func TestConstantsTakeTheTypeOfTheOtherOperand(t *testing.T) {
+	const tenth = 0.0999755859375
+	tenthOf := func() *ir.Value { return ir.FloatValue(0.1, ir.FP32) }
+	got, err := eval(t, []ir.DType{ir.FP16}, []Value{{F: 0.0001}}, func(b *ir.Builder, ps []*ir.Value) *ir.Value {
+		return must(t)(b.Binary(ir.Sub, tenthOf(), ps[0]))
+	})
+	if want := RoundFloat(ir.FP16, tenth-0.0001); err != nil || got.F != want {
+		t.Errorf("0.1 - 0.0001 on FP16 is %v, want %v (%v)", got.F, want, err)
+	}
+	got, err = eval(t, []ir.DType{ir.FP16}, []Value{{F: tenth}}, func(b *ir.Builder, ps []*ir.Value) *ir.Value {
+		return must(t)(b.Compare("GE", ps[0], tenthOf()))
+	})
+	if err != nil || got.I != 1 {
+		t.Errorf("FP16(0.1) >= 0.1 is %d, want 1 (%v)", got.I, err)
+	}
+}

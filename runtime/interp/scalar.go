@@ -21,7 +21,7 @@ func (c *Compiler) Scalar(op *ir.Op) Step {
 	name := op.Kind.Scalar
 	switch {
 	case dt.IsFloat() && len(args) == 2:
-		f, a, b := FloatBinary[name], c.Float(args[0]), c.Float(args[1])
+		f, a, b := FloatBinary[name], c.floatAs(args[0], dt), c.floatAs(args[1], dt)
 		return c.float(to, dt, func(fr *Frame) float64 { return f(a(fr), b(fr)) })
 	case dt.IsFloat():
 		f, x := FloatUnary[name], c.Float(args[0])
@@ -31,6 +31,15 @@ func (c *Compiler) Scalar(op *ir.Op) Step {
 	}
 	f, x := IntUnary[name], c.Int(args[0])
 	return func(fr *Frame) { fr.Vals[to].I = WrapInt(dt, f(x(fr))) }
+}
+
+// floatAs reads an operand of an op on numbers of type dt: a constant of another type becomes one of dt first.
+func (c *Compiler) floatAs(v *ir.Value, dt ir.DType) func(*Frame) float64 {
+	get := c.Float(v)
+	if c.Exact || !v.IsConst() || ir.DTypeOf(v.Type) == dt {
+		return get
+	}
+	return func(fr *Frame) float64 { return RoundFloat(dt, get(fr)) }
 }
 
 // float stores a computed float, rounded.
@@ -72,7 +81,11 @@ func (c *Compiler) compare(op *ir.Op, to int) Step {
 	lhs, rhs := op.Val("lhs"), op.Val("rhs")
 	which := op.Enum("cmp_type").Value
 	if ir.DTypeOf(lhs.Type).IsFloat() || ir.DTypeOf(rhs.Type).IsFloat() {
-		a, b, f := c.Float(lhs), c.Float(rhs), CompareFloats[which]
+		dt := ir.DTypeOf(lhs.Type)
+		if lhs.IsConst() {
+			dt = ir.DTypeOf(rhs.Type)
+		}
+		a, b, f := c.floatAs(lhs, dt), c.floatAs(rhs, dt), CompareFloats[which]
 		return func(fr *Frame) { fr.Vals[to].I = boolInt(f(a(fr), b(fr))) }
 	}
 	a, b, f := c.Int(lhs), c.Int(rhs), CompareInts[which]
