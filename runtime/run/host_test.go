@@ -245,3 +245,20 @@ def tensor(y: pl.Out[pl.Tensor[[1], pl.FP32]]):
 		}
 	}
 }
+
+func TestScratchThatCannotBeIsAFault(t *testing.T) {
+	const program = `
+@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[1], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    t = pl.create_tensor([k, k], dtype=pl.FP32)
+    y[0] = t[k - 1, k - 1]
+`
+	for k, code := range map[string]string{"-3": "E0715", "1000000": "E0718", "2147483648": "E0718", "4294967296": "E0718"} {
+		for _, w := range ways(t) {
+			_, err := Run(context.Background(), w.options(Options{File: file(t, program), Ins: []string{"k=" + k}}))
+			if err == nil || !strings.Contains(render(err), code) {
+				t.Errorf("k = %s, %v: %v", k, w, err)
+			}
+		}
+	}
+}

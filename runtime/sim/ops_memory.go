@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"math"
+
 	"ptoc/codegen/abi"
 	"ptoc/ir"
 	"ptoc/runtime/interp"
+	"ptoc/runtime/tensor"
 )
 
 func viewOf(fr *interp.Frame, id int) *view { return fr.Vals[id].P.(*view) }
@@ -180,10 +183,17 @@ func createTensor(c *interp.Compiler, op *ir.Op) interp.Step {
 	name := op.Result().Name
 	return func(fr *interp.Frame) {
 		r, want := rankOf(fr), shape(fr)
-		for i, n := range want {
+		for _, n := range want {
 			if n < 0 {
-				interp.Raise(op, abi.Shape, int64(i), n, 0)
+				interp.Raise(op, abi.BadValue, n, 0, math.MaxInt64)
 			}
+		}
+		need, err := tensor.Bytes(dt, want)
+		if err != nil {
+			need = math.MaxInt64
+		}
+		if need > MaxAlloc {
+			interp.Raise(op, abi.NoMemory, need)
 		}
 		r.m.local++
 		mem := &Alloc{ID: -r.m.local, Name: name, Device: r.device, Data: make([]byte, numel(want)*r.m.size(dt)), Shape: want, Elem: r.m.size(dt)}
