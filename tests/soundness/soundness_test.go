@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 
 	"ptoc/ir"
@@ -72,9 +71,6 @@ func one(t *testing.T, seed uint64, n int, tally map[string]int) {
 		complain(fmt.Sprintf("%d of %d schedules hang", hangs, schedules))
 	case r.Status() == verify.Proved && outcomes > 1:
 		complain(fmt.Sprintf("%d schedules have %d different outputs", schedules, outcomes))
-	case r.Status() == verify.Proved && dynamic.Status() == verify.Counterexample && strings.Contains(text, "NotifyOp.Set"):
-		// The dynamic layers take the writes of a cell that is set in the order in which one run saw them.
-		tally["cells that are set: proved, and a dynamic layer is not sure"]++
 	case r.Status() == verify.Proved && dynamic.Status() == verify.Counterexample:
 		complain("the dynamic layers say " + summary(dynamic))
 	case reports(r, "E0605", "E0606") && hangs < schedules:

@@ -197,24 +197,18 @@ func (t *trace) mayPass(w *event) bool {
 }
 
 // levelsDiffer reports whether a wait of a cell that is set may find a value that does not satisfy it
-// after one that did.
+// after one that did: there is a write that need not have happened, and without it the wait may return.
 func (t *trace) levelsDiffer(c cellKey) bool {
 	for _, w := range t.waits[c] {
-		value, ok := int64(0), accepts(w, 0)
-		for _, n := range t.cells[c] {
-			if before(w, n) {
-				break
-			}
-			if n.set {
-				value = int64(n.value)
-			} else {
-				value += int64(n.value)
-			}
-			must := before(n, w)
-			if ok && !must && !accepts(w, value) {
+		if w.clock == nil {
+			continue // it never returned
+		}
+		vs := t.values(w)
+		for _, n := range vs.live {
+			ends := n.set && !accepts(w, int64(n.value)) || !n.set && (n.value < 0 || w.eq && n.value != 0)
+			if ends && !t.mustPrecede(n, w) && vs.accept(func(m *event) bool { return m == n || before(n, m) }) {
 				return true
 			}
-			ok = accepts(w, value)
 		}
 	}
 	return false

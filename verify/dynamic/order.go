@@ -9,7 +9,8 @@ import "slices"
 // the wait acquire. It is less than what the run itself saw, where more credits may have been there by
 // chance; and it may be more than what single notifies give: where a wait needs one of two notifies, it
 // acquires what comes before both. Since which notifies may come before a wait depends on the order,
-// settle repeats until nothing is added.
+// settle repeats until nothing is added. Sets of a cell must be ordered with its other writes, else that is
+// reported.
 
 // before reports whether a must happen before b.
 func before(a, b *event) bool {
@@ -55,12 +56,7 @@ func (t *trace) advance(w *event) bool {
 		join(w.clock, p.clock)
 	}
 	if t.isSet[w.cell] {
-		if n := t.requiredSet(w); n != nil {
-			if n.acq != nil {
-				join(w.clock, n.acq.clock)
-			}
-			w.clock[n.rank] = max(w.clock[n.rank], int32(n.pos+1))
-		}
+		t.requiredOfSets(w)
 	} else {
 		t.required(w)
 	}
@@ -155,29 +151,98 @@ func (t *trace) took(w *event) []*event {
 	return out
 }
 
-// requiredSet: in a cell that is set, the oldest value that satisfies w must have been written. The
-// writes are taken in the order of the run, which is theirs in every run if they are ordered.
-func (t *trace) requiredSet(w *event) *event {
-	value := int64(0)
-	found, ok := (*event)(nil), accepts(w, value)
+// requiredOfSets is required for a cell that is set: without the end of a trace, no set that may have been the last
+// one, with the adds that may have come after it, could have given what the wait expects.
+func (t *trace) requiredOfSets(w *event) {
+	vs := t.values(w)
+	for q := range t.ranks {
+		if q == w.rank {
+			continue
+		}
+		var ks []int32
+		for _, n := range vs.live {
+			if k := n.knows(q); k > w.clock[q] {
+				ks = append(ks, k)
+			}
+		}
+		slices.Sort(ks)
+		ks = slices.Compact(ks)
+		for _, k := range slices.Backward(ks) {
+			if !vs.accept(func(n *event) bool { return n.knows(q) >= k }) {
+				w.clock[q] = k
+				break
+			}
+		}
+	}
+}
+
+// values are what a cell that is set can hold when a wait looks, whatever the schedule.
+type values struct {
+	w     *event
+	live  []*event // writes that can have happened, and that no set which must have happened has overwritten
+	fresh bool     // nothing has set the cell for certain: the zero of its window may still be there
+}
+
+func (t *trace) values(w *event) *values {
+	v := &values{w: w, fresh: true}
+	var must []*event // sets that have happened
 	for _, n := range t.cells[w.cell] {
-		if before(w, n) {
-			break
-		}
-		if n.set {
-			value = int64(n.value)
-		} else {
-			value += int64(n.value)
-		}
-		must := n.rank == w.rank && n.pos < w.pos || n.rank != w.rank && int(w.clock[n.rank]) > n.pos
-		if must || !ok { // what was there before is overwritten
-			found, ok = n, accepts(w, value)
+		if n.set && t.mustPrecede(n, w) {
+			must, v.fresh = append(must, n), false
 		}
 	}
-	if !ok || found == nil || found.rank == w.rank {
-		return nil
+	for _, n := range t.cells[w.cell] {
+		over := slices.ContainsFunc(must, func(s *event) bool { return before(n, s) })
+		if !over && !(n.rank == w.rank && n.pos > w.pos) && !before(w, n) {
+			v.live = append(v.live, n)
+		}
 	}
-	return found
+	return v
+}
+
+// mustPrecede is before, also while w's own clock is being computed.
+func (t *trace) mustPrecede(n, w *event) bool {
+	return n.rank == w.rank && n.pos < w.pos || n.rank != w.rank && int(w.clock[n.rank]) > n.pos
+}
+
+// accept reports whether the cell can hold what the wait expects where what is missing has not happened.
+func (v *values) accept(missing func(*event) bool) bool {
+	if v.fresh && v.from(nil, missing) {
+		return true
+	}
+	for _, s := range v.live {
+		if s.set && !missing(s) && v.from(s, missing) {
+			return true
+		}
+	}
+	return false
+}
+
+// from is accept where s (nil: no set) was the last set.
+func (v *values) from(s *event, missing func(*event) bool) bool {
+	least, most := int64(0), int64(0)
+	if s != nil {
+		least, most = int64(s.value), int64(s.value)
+	}
+	for _, n := range v.live {
+		if n.set || missing(n) || s != nil && before(n, s) || v.needsLaterSet(n, s) {
+			continue
+		}
+		must := (s == nil || before(s, n)) && (n.rank == v.w.rank && n.pos < v.w.pos || n.rank != v.w.rank && int(v.w.clock[n.rank]) > n.pos)
+		if must || n.value > 0 {
+			most += int64(n.value)
+		}
+		if must || n.value < 0 {
+			least += int64(n.value)
+		}
+	}
+	want := int64(v.w.value)
+	return most >= want && (!v.w.eq || least <= want)
+}
+
+// needsLaterSet reports whether an add can come only after a set that comes after s.
+func (v *values) needsLaterSet(n, s *event) bool {
+	return slices.ContainsFunc(v.live, func(x *event) bool { return x.set && x != s && before(x, n) && (s == nil || before(s, x)) })
 }
 
 func accepts(w *event, v int64) bool {
