@@ -50,7 +50,7 @@ func (f *fn) expr(x syntax.Expr) value {
 	case *syntax.Dict:
 		f.errorf(diag.NotInLanguage, x.At, "a dictionary is not in the kernel language").Help("use separate names")
 	case *syntax.Ellipsis:
-		f.errorf(diag.NotInLanguage, x.At, "... is not a value here")
+		f.errorf(diag.NotInLanguage, x.At, "... is not a value here").Help("x[...] is all of x; as a statement of its own, ... does nothing")
 	case *syntax.Slice:
 		f.errorf(diag.NotInLanguage, x.At, "a slice stands in the subscript of a tensor")
 	case *syntax.BadExpr:

@@ -75,7 +75,8 @@ func (f *fn) stmt(s syntax.Stmt) {
 		f.errorf(diag.NotInLanguage, s.Name.At, "a function inside a function is not in the kernel language").
 			Help("move %s to the top level, as @pl.jit.inline", s.Name.Text)
 	case *syntax.ClassDef:
-		f.errorf(diag.NotInLanguage, s.Name.At, "a class inside a function is not in the kernel language")
+		f.errorf(diag.NotInLanguage, s.Name.At, "a class inside a function is not in the kernel language").
+			Help("move %s to the top level, as @pl.program", s.Name.Text)
 	}
 }
 

@@ -14,18 +14,20 @@ def f(x: pl.Tensor[[4], pl.FP32], n: pl.Scalar[pl.INDEX]):
     a = %s
 `
 	for expr, want := range map[string]string{
-		"pl.exq(x)":        "did you mean pl.exp?",
-		"pl.rank(x)":       "did you mean pld.rank?",
-		"pl.alreduce(x)":   "did you mean pld.allreduce?",
-		"pld.tile.exq(x)":  "did you mean pl.exp?",
-		"pl.foo(x)":        "",
-		"pl.fr(x)":         "", // pl.for is an op, but no name
-		"pld.world_size()": "the size of a window's domain is pld.nranks(pld.get_comm_ctx(w))",
-		"n + 1.5":          "convert one of them with pl.cast(..., pl.FP32)",
-		"(n > 0) + n":      "convert one of them with pl.cast(..., pl.INDEX)",
-		"pl.exp(n)":        "convert it first: pl.cast(..., pl.FP32)",
-		"n / 2":            "use // for an integer quotient, or pl.cast to FP32 first",
-		"1.5 * n":          "convert one of them with pl.cast(..., pl.FP32)",
+		"pl.exq(x)":                     "did you mean pl.exp?",
+		"pl.rank(x)":                    "did you mean pld.rank?",
+		"pl.alreduce(x)":                "did you mean pld.allreduce?",
+		"pld.tile.exq(x)":               "did you mean pl.exp?",
+		"...":                           "x[...] is all of x; as a statement of its own, ... does nothing",
+		"1\n    class C:\n        pass": "move C to the top level, as @pl.program",
+		"pl.foo(x)":                     "",
+		"pl.fr(x)":                      "", // pl.for is an op, but no name
+		"pld.world_size()":              "the size of a window's domain is pld.nranks(pld.get_comm_ctx(w))",
+		"n + 1.5":                       "convert one of them with pl.cast(..., pl.FP32)",
+		"(n > 0) + n":                   "convert one of them with pl.cast(..., pl.INDEX)",
+		"pl.exp(n)":                     "convert it first: pl.cast(..., pl.FP32)",
+		"n / 2":                         "use // for an integer quotient, or pl.cast to FP32 first",
+		"1.5 * n":                       "convert one of them with pl.cast(..., pl.FP32)",
 	} {
 		_, _, list := checkText("suggest.pl", fmt.Sprintf(program, expr), Options{})
 		if !list.HasErrors() {
