@@ -69,6 +69,7 @@ func TestRanksThatDoNotFitAreRefusedWithNumbers(t *testing.T) {
 func TestNoGPUIsOneLine(t *testing.T) {
 	o := run.Options{File: allreduce, Ranks: 2, Target: "cuda", Driver: &cudasim.Driver{Missing: true}}
 	_, err := run.Run(context.Background(), o)
+	skipWithoutLLVM(t, err)
 	wants(t, err, "E0740", "no GPU to run on", "--target cpu")
 }
 
