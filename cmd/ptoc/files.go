@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -80,29 +79,6 @@ func splitList(s string) []string {
 		}
 	}
 	return out
-}
-
-// writeWhole writes a file that appears complete or not at all.
-func writeWhole(name, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".ptoc-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	_, err = f.WriteString(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	return nil
 }
 
 // printWarnings prints what a successful command still has to say.

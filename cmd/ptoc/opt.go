@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ptoc/internal/textdiff"
+	"ptoc/internal/wholefile"
 	"ptoc/lang/source"
 	"ptoc/passes"
 	"ptoc/passes/opt"
@@ -90,7 +91,7 @@ func runOpt(cmd *cobra.Command, j opt.Job, file *source.File, output string, tim
 		return list
 	}
 	if output != "" && !list.HasErrors() {
-		if err := writeWhole(output, text.String()); err != nil {
+		if err := wholefile.Text(output, text.String()); err != nil {
 			return err
 		}
 	} else if _, err := io.WriteString(out, text.String()); err != nil {

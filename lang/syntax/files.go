@@ -1,12 +1,13 @@
 package syntax
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ptoc/internal/wholefile"
 )
 
 // KernelFiles returns the .pl files that paths mean: a file means itself, a directory every .pl file below
@@ -33,35 +34,10 @@ func KernelFiles(paths []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// Rewrite replaces a file's text in one step: a reader sees the old text or the new one. The file keeps
-// its permissions, and where it is a link the file behind it is rewritten.
-func Rewrite(name, text string) (err error) {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-	}
-	info, err := os.Stat(name)
-	if err != nil {
+// Rewrite replaces an existing file's text in one step: a reader sees the old text or the new one.
+func Rewrite(name, text string) error {
+	if _, err := os.Stat(name); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp.Name())
-			err = fmt.Errorf("cannot rewrite %s: %w", name, err)
-		}
-	}()
-	_, err = tmp.WriteString(text)
-	if e := tmp.Chmod(info.Mode().Perm()); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
+	return wholefile.Text(name, text)
 }

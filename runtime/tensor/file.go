@@ -2,13 +2,13 @@ package tensor
 
 import (
 	"archive/zip"
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"ptoc/internal/wholefile"
 )
 
 // Load reads FILE.npy, or the array key of FILE.npz. An .npz with a single
@@ -114,7 +114,7 @@ func Save(file string, t *Tensor) error {
 	if !strings.HasSuffix(file, ".npy") {
 		return fmt.Errorf("expected an output file named .npy, found %q", file)
 	}
-	return WriteFile(file, func(w io.Writer) error { return WriteNPY(w, t) })
+	return wholefile.Write(file, func(w io.Writer) error { return WriteNPY(w, t) })
 }
 
 // Named is one array of an .npz.
@@ -125,7 +125,7 @@ type Named struct {
 
 // SaveNPZ writes FILE.npz, uncompressed as np.savez does, whole or not at all.
 func SaveNPZ(file string, arrays []Named) error {
-	return WriteFile(file, func(w io.Writer) error {
+	return wholefile.Write(file, func(w io.Writer) error {
 		z := zip.NewWriter(w)
 		for _, a := range arrays {
 			e, err := z.CreateHeader(&zip.FileHeader{Name: a.Name + ".npy", Method: zip.Store})
@@ -138,55 +138,4 @@ func SaveNPZ(file string, arrays []Named) error {
 		}
 		return z.Close()
 	})
-}
-
-// WriteFile writes a file that appears whole or not at all: into a temporary
-// file beside it, which is then renamed. A device or a pipe is written directly.
-func WriteFile(file string, write func(io.Writer) error) (err error) {
-	mode := os.FileMode(0o644)
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // renaming must not replace a link
-	}
-	if info, err := os.Stat(file); err == nil {
-		if !info.Mode().IsRegular() {
-			return writeThrough(file, write)
-		}
-		mode = info.Mode().Perm()
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		tmp.Close()
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err := buffered(tmp, write); err != nil {
-		return err
-	}
-	if err := tmp.Chmod(mode); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
-}
-
-func writeThrough(file string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(buffered(f, write), f.Close())
-}
-
-func buffered(f *os.File, write func(io.Writer) error) error {
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := write(w); err != nil {
-		return err
-	}
-	return w.Flush()
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ptoc/internal/wholefile"
 	"ptoc/ir"
 )
 
@@ -184,7 +185,7 @@ func TestOutputAppearsWholeOrNotAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	err := WriteFile(link, func(w io.Writer) error {
+	err := wholefile.Write(link, func(w io.Writer) error {
 		w.Write(make([]byte, 1<<20))
 		return broken
 	})
