@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"ptoc/internal/wholefile"
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/runtime/controller"
@@ -125,15 +125,7 @@ func writePage(name, title string, found []verify.Finding) error {
 	if name == "" {
 		return nil
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := timeline.WriteHTML(f, title, found); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return wholefile.Write(name, func(w io.Writer) error { return timeline.WriteHTML(w, title, found) })
 }
 
 // looking are the flags of ptoc verify that only its dynamic layers need.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"ptoc/codegen/bundle"
+	"ptoc/internal/wholefile"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/passes"
@@ -232,5 +232,5 @@ func trials(ctx context.Context, o *Options, r *Report) error {
 
 // WriteFile writes the report.
 func (r *Report) WriteFile(name string) error {
-	return os.WriteFile(name, []byte(r.Markdown()), 0o644)
+	return wholefile.Text(name, r.Markdown())
 }
