@@ -232,11 +232,22 @@ func (d *discipline) surplus(c cell) *action {
 		}
 	}
 	for _, n := range d.o.writes[c] {
-		if n.rank != c.device && (n.value > 0) && !needed[n] {
+		if n.rank != c.device && n.value > 0 && !needed[n] && !d.tellsNoMore(n, needed) {
 			return n
 		}
 	}
 	return nil
+}
+
+// tellsNoMore reports whether a needed notify releases all that n does: its rank did nothing but notify in between.
+func (d *discipline) tellsNoMore(n *action, needed map[*action]bool) bool {
+	trace := d.r.ranks[n.rank].trace
+	for i := n.pos - 1; i >= 0 && trace[i].kind == actNotify; i-- {
+		if needed[trace[i]] {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *discipline) reportStale(w, earlier, n *action) {

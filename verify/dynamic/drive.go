@@ -194,6 +194,9 @@ func (o *outcome) run(m *ir.Module, entry *ir.Func, b *backend, s verify.Scope, 
 
 // judge separates hangs from other failures.
 func (o *outcome) judge() {
+	if o.err == nil && len(o.t.stuck) == 0 {
+		o.m.deliverMail(func(*event) bool { return true }) // nothing is under way for ever
+	}
 	o.t.settle()
 	var f *failure.Failure
 	if len(o.t.stuck) > 0 {

@@ -94,6 +94,45 @@ func TestEveryFaultOfTheCorpusIsReportedWhereItIsAndItsTwinIsProved(t *testing.T
 	}
 }
 
+// At 2 ranks the left and the right neighbour are the same rank, and cells coincide that are told apart with more.
+func TestNoTwinRaisesAnAlarmAtTwoRanks(t *testing.T) {
+	for _, name := range corpus(t, "bugs") {
+		if !strings.HasSuffix(name, "_fixed.pl") || strings.Contains(name, "16-passes-by-luck") { // which names rank 2
+			continue
+		}
+		u, err := File(name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lo, _ := ranksOf(t, headers(u.File.Text)); lo > 2 {
+			t.Logf("%s", filepath.Base(name))
+			wantProved(t, reportOf(t, u, 2, 2, 1, static))
+		}
+	}
+}
+
+// Two cells that fall together are an alarm where the second notify releases something.
+func TestAWaitThatOrdersLessThanItSaysIsStillFound(t *testing.T) {
+	body := func(between string) string {
+		return around(`    right = (me + 1) % n
+    pld.tile.remote_store(pl.load(x, [0, 0], [1, 64]), data, peer=right, offsets=[0, 0])
+    pld.notify(signal, right, [0, 0], 1)
+` + between + `    pld.notify(signal, right, [0, 0], 1)
+    pld.wait(signal, [0, 0], 1)
+    pld.wait(signal, [0, 0], 1)
+    pl.store(pl.load(data, [0, 0], [1, 64]), [0, 0], y)
+    pld.notify(signal, me, [0, 0], -2)
+`)
+	}
+	for between, want := range map[string]verify.Status{"": verify.Proved,
+		"    pld.tile.remote_store(pl.load(x, [0, 0], [1, 64]), data, peer=right, offsets=[1, 0])\n": verify.Counterexample} {
+		r := reportOf(t, unit(t, body(between)), 2, 2, 1, []string{"signals"})
+		if r.Status() != want {
+			t.Errorf("%q: want %s%s", between, want, reasons(r))
+		}
+	}
+}
+
 // wantProved: every layer proves; values only where there is something to compare with.
 func wantProved(t *testing.T, r *verify.Report) {
 	t.Helper()
