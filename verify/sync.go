@@ -26,6 +26,7 @@ type SyncWatch struct {
 type syncTrace struct {
 	ranks       [][]*segment
 	collectives bool
+	faulty      bool // it faults or hangs, as a program for 3 ranks and more may with 2
 }
 
 // StepsInCompile keeps a look at a program below a few milliseconds.
@@ -60,7 +61,7 @@ func WatchSync(entry string, steps int) func(m *ir.Module) func(pass string, m *
 func (w *SyncWatch) Look(pass string, m *ir.Module) *Finding {
 	before, after := w.last, w.trace(m)
 	w.last = after
-	if before == nil || before.collectives != after.collectives || before.ranks == nil || after.ranks == nil {
+	if before == nil || before.faulty || before.collectives != after.collectives || before.ranks == nil || after.ranks == nil {
 		return nil
 	}
 	for i, g := range before.ranks {
@@ -93,6 +94,7 @@ func (w *SyncWatch) trace(m *ir.Module) (t *syncTrace) {
 	if r.gaveUp != "" {
 		return t
 	}
+	t.faulty = len(r.faults) > 0 || len(r.stuck) > 0
 	for _, rk := range r.ranks {
 		t.ranks = append(t.ranks, segments(rk))
 	}

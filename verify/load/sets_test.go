@@ -31,3 +31,16 @@ func TestAWaitForOneOfTwoCreditsInACellThatIsSetOrdersNeither(t *testing.T) {
 		}
 	}
 }
+
+// With 2 ranks, for which each compile compares what passes do, this one hangs. That is no fault of a pass.
+func TestAProgramForThreeRanksCompiles(t *testing.T) {
+	u := unit(t, around(`    if me == 0:
+        pld.wait(signal, [0, 0], 2)
+        pl.store(pl.load(data, [2, 0], [1, 64]), [0, 0], y)
+        pld.notify(signal, 0, [0, 0], -2)
+    else:
+        pld.tile.remote_store(pl.load(x, [0, 0], [1, 64]), data, peer=0, offsets=[me, 0])
+        pld.notify(signal, 0, [0, 0], 1)
+`))
+	wantProved(t, reportOf(t, u, 3, 3, 1, []string{"uniform", "bounds", "signals", "order"}))
+}
