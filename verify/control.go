@@ -57,6 +57,27 @@ func (r *run) op(fr *frame, op *ir.Op) {
 	default:
 		r.other(fr, op)
 	}
+	r.keepStorage(fr, op)
+}
+
+// keepStorage gives tiles the storage that their types say: fillpad extends them to it.
+func (r *run) keepStorage(fr *frame, op *ir.Op) {
+	for _, v := range op.Results {
+		t, ok := v.Type.(*ir.Tile)
+		if !ok || t.Cap == nil || fr.vals[v.ID].tile == nil {
+			continue
+		}
+		x := *fr.vals[v.ID].tile
+		x.cap = make([]int64, len(t.Cap))
+		for i, d := range t.Cap {
+			n, err := d.Eval(fr.env())
+			if err != nil {
+				r.abandon(op.Span, "%v", err)
+			}
+			x.cap[i] = n
+		}
+		fr.vals[v.ID] = value{tile: &x}
+	}
 }
 
 func (r *run) other(fr *frame, op *ir.Op) {
