@@ -44,7 +44,10 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 				continue
 			}
 			begin := time.Now()
-			v := guardedCheck(l, p, s)
+			v := Verdict{Reason: "interrupted"}
+			if p.context().Err() == nil {
+				v = guardedCheck(l, p, s)
+			}
 			v.Elapsed = time.Since(begin)
 			v.Layer, v.Scope = l.Name(), s
 			switch l.(type) {

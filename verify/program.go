@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"ptoc/ir"
 )
@@ -16,8 +18,41 @@ type Program struct {
 	Final   *ir.Module // after the whole pipeline, for the value proof; Lowered where it is not given
 	Entry   string     // the host function
 
+	Context context.Context // if given, what is not checked when it is done stays so
+	Budget  time.Duration   // of each layer that runs the program; 0: DefaultBudget
+
 	runs      map[runKey]*run
 	allBounds string // what is known for every number of ranks
+}
+
+// DefaultBudget is what a layer that runs the program may take for one scope.
+const DefaultBudget = 30 * time.Second
+
+// Limit is the context of a layer that runs the program.
+func (p *Program) Limit() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(p.context(), p.budget())
+}
+
+func (p *Program) context() context.Context {
+	if p.Context == nil {
+		return context.Background()
+	}
+	return p.Context
+}
+
+func (p *Program) budget() time.Duration {
+	if p.Budget == 0 {
+		return DefaultBudget
+	}
+	return p.Budget
+}
+
+// Ended says why the context of Limit was done before a layer had its answer.
+func (p *Program) Ended() string {
+	if p.context().Err() != nil {
+		return "interrupted"
+	}
+	return fmt.Sprintf("budget: %v are over", p.budget())
 }
 
 // NewProgram picks the host function called entry, or the only one that no other calls. lowered may

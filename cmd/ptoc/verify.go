@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,7 @@ func newVerify() *cobra.Command {
 		layers  string
 		defines []string
 		sets    []string
+		budget  time.Duration
 		look    looking
 	)
 	cmd := &cobra.Command{
@@ -52,13 +55,14 @@ Layers: ` + strings.Join(layerNames(), ", ") + ".",
 			if err := knownLayers(names); err != nil {
 				return err
 			}
-			return verifyFiles(cmd, args, o, verifyScopes{counts, repeats, names, look})
+			return verifyFiles(cmd, args, o, verifyScopes{counts, repeats, names, budget, look})
 		},
 	}
 	look.flags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&ranks, "ranks", "n", "2..4", "numbers of ranks: `N`, N..M or a list of these")
 	f.IntVar(&repeats, "repeat", 1, "how often the host program runs on the same windows")
+	f.DurationVar(&budget, "budget", verify.DefaultBudget, "what a layer that runs the program may take for each number of ranks: `TIME`; it then answers \"not checked\"")
 	f.StringVar(&layers, "layers", "", "look only in these layers: `A,B`")
 	f.StringVar(&o.Entry, "entry", "", "the host function to verify, or the factory or class that defines it")
 	f.StringArrayVar(&sets, "set", nil, "`NAME=VALUE`: argument of the factory")
@@ -70,6 +74,7 @@ type verifyScopes struct {
 	ranks   []int
 	repeats int
 	layers  []string
+	budget  time.Duration
 	looking
 }
 
@@ -94,7 +99,11 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 			}
 			scope := p.Scope(n, s.repeats, u.Syms)
 			scope.Inputs = s.ins
-			r := verify.Check(p, s.layers, []verify.Scope{scope})
+			p.Budget = s.budget
+			r, err := interruptible(cmd.Context(), func() *verify.Report { return verify.Check(p, s.layers, []verify.Scope{scope}) })
+			if err != nil {
+				return err
+			}
 			rep.Verdicts = append(rep.Verdicts, r.Verdicts...)
 		}
 		if jsonErrors {
@@ -116,6 +125,19 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 		return exitCode(worst)
 	}
 	return nil
+}
+
+// interruptible does not wait for f once the context is done: the layers end, each at its own next look at it.
+func interruptible[T any](ctx context.Context, f func() T) (T, error) {
+	done := make(chan T, 1)
+	go func() { done <- f() }()
+	select {
+	case x := <-done:
+		return x, ctx.Err()
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // rankCounts reads "4", "2..4" or "2,4,8".

@@ -292,7 +292,7 @@ func (m *Machine) limit(op *ir.Op) {
 	if m.cfg.StepLimit > 0 && m.steps > m.cfg.StepLimit {
 		interp.Stop(stuck{op})
 	}
-	if m.steps&0xfff != 0 {
+	if m.steps&0x3f != 0 {
 		return
 	}
 	if err := m.ctx.Err(); err != nil {

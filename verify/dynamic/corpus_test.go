@@ -156,7 +156,7 @@ func TestLitmusProgramsHaveTheOutcomesThatTheyStateAndNoOthers(t *testing.T) {
 				ks = append(ks, token{policy: Random, seed: seed})
 			}
 			for _, k := range ks {
-				o, _ := runOnce(p, s, nil, k, "memory")
+				o, _ := runOnce(t.Context(), p, s, nil, k, "memory")
 				if o.err != nil {
 					t.Fatal(o.text())
 				}

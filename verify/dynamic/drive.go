@@ -21,6 +21,7 @@ type Inputs []string
 
 // plan is how a run goes: the same plan gives the same run.
 type plan struct {
+	ctx    context.Context // nil: the run takes what it takes
 	policy Policy
 	seed   uint64
 	sched  sim.Scheduler
@@ -106,7 +107,11 @@ const stepLimit = 5_000_000
 
 // execute runs a program as planned, s.Repeats times on the same windows with other inputs each time.
 func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *outcome {
+	if pl.ctx == nil {
+		pl.ctx = context.Background()
+	}
 	t := newTrace(s.Ranks)
+	t.ctx = pl.ctx
 	mem := newMemory(t, pl.policy, pl.seed)
 	mem.held = pl.held
 	o := &outcome{t: t, m: mem}
@@ -185,11 +190,11 @@ func (o *outcome) run(m *ir.Module, entry *ir.Func, b *backend, s verify.Scope, 
 			return err
 		}
 		b.next = 0
-		if err := prog.Submit(context.Background(), args); err != nil {
+		if err := prog.Submit(o.t.ctx, args); err != nil {
 			return err
 		}
 	}
-	return b.Wait(context.Background())
+	return b.Wait(o.t.ctx)
 }
 
 // judge separates hangs from other failures.

@@ -1,9 +1,9 @@
 package dynamic
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"ptoc/runtime/sim"
 	"ptoc/verify"
@@ -26,7 +26,6 @@ import (
 // Bounds of one exploration. One that is reached is said.
 const (
 	maxRuns      = 50_000
-	maxTime      = 30 * time.Second
 	maxDecisions = 20_000 // in one run: a program that polls a cell has runs without an end
 )
 
@@ -62,17 +61,19 @@ type exploration struct {
 
 type explorer struct {
 	*exploration
-	p       *verify.Program
-	s       verify.Scope
-	in      Inputs
-	seen    map[uint64]bool
-	work    [][]byte
-	started time.Time
+	p    *verify.Program
+	s    verify.Scope
+	in   Inputs
+	seen map[uint64]bool
+	work [][]byte
+	ctx  context.Context
 }
 
 // explore runs the program in every schedule that matters.
 func explore(p *verify.Program, s verify.Scope, in Inputs, visit func(*outcome)) *exploration {
-	x := &explorer{exploration: &exploration{wild: map[cellID]string{}, visit: visit}, p: p, s: s, in: in, started: time.Now()}
+	ctx, cancel := p.Limit()
+	defer cancel()
+	x := &explorer{exploration: &exploration{wild: map[cellID]string{}, visit: visit}, p: p, s: s, in: in, ctx: ctx}
 	for x.round() {
 	}
 	return x.exploration
@@ -87,6 +88,9 @@ func (x *explorer) round() bool {
 		prefix := x.work[len(x.work)-1]
 		x.work = x.work[:len(x.work)-1]
 		o, st := x.run(prefix)
+		if x.late() {
+			return false
+		}
 		if st.endless {
 			x.complete, x.why = false, fmt.Sprintf("the bound of %d steps on wild cells in one run is reached", maxDecisions)
 			return false
@@ -108,6 +112,9 @@ func (x *explorer) round() bool {
 		}
 		leaves++
 		x.leaf(o, st)
+		if x.late() {
+			return false
+		}
 		if hasErrors(x.findings) {
 			return false
 		}
@@ -128,13 +135,20 @@ func (x *explorer) exhausted() bool {
 		return false
 	case x.runs >= maxRuns:
 		x.why = fmt.Sprintf("the bound of %d runs is reached", maxRuns)
-	case time.Since(x.started) > maxTime:
-		x.why = fmt.Sprintf("the bound of %v is reached", maxTime)
 	default:
 		return false
 	}
 	x.complete = false
 	return true
+}
+
+// late reports whether time is over: what the last run showed may be half of it.
+func (x *explorer) late() bool {
+	if x.ctx.Err() != nil && !hasErrors(x.findings) {
+		x.complete, x.why = false, x.p.Ended()
+		return true
+	}
+	return false
 }
 
 // leaf looks at a run that came to an end.
@@ -145,6 +159,9 @@ func (x *explorer) leaf(o *outcome, st *steering) {
 	k := token{explore: true, repeats: max(x.s.Repeats, 1), syms: x.s.Syms, choices: st.chosen, wild: x.wildList()}
 	r := &report{o: o, module: x.p.Lowered, scope: x.s, layer: "schedules", replay: k.String()}
 	r.all()
+	if x.ctx.Err() != nil {
+		return
+	}
 	x.findings = merge(x.findings, r.findings)
 	if !hasErrors(r.findings) && len(o.t.stuck) == 0 {
 		for _, f := range wrong(x.p, x.s, o, "schedules") {
@@ -189,7 +206,7 @@ func (x *explorer) run(prefix []byte) (*outcome, *steering) {
 			x.work = append(x.work, append(slices.Clone(chosen), byte(c)))
 		}
 	}
-	return st.execute(x.p, x.s, x.in), st
+	return st.execute(x.ctx, x.p, x.s, x.in), st
 }
 
 // steering leads a run: through the choices of its prefix, and then by the first of each.
@@ -206,8 +223,8 @@ type steering struct {
 	steps   int
 }
 
-func (st *steering) execute(p *verify.Program, s verify.Scope, in Inputs) *outcome {
-	pl := plan{policy: Eager, sched: st, point: st.point, held: func(c sim.Cell) bool { return st.wild[idOf(c)] }}
+func (st *steering) execute(ctx context.Context, p *verify.Program, s verify.Scope, in Inputs) *outcome {
+	pl := plan{ctx: ctx, policy: Eager, sched: st, point: st.point, held: func(c sim.Cell) bool { return st.wild[idOf(c)] }}
 	pl.begin = func(m *memory) { st.m = m }
 	pl.stuck = st.stuck
 	return execute(p.Lowered, p.Entry, s, in, pl)
@@ -340,7 +357,10 @@ func (l scheduleLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 	case hasErrors(x.findings):
 		v.Status = verify.Counterexample
 	case !x.complete:
-		v.Reason = fmt.Sprintf("%s after %s; %s", x.why, plural(x.states, "state"), x.reasons())
+		v.Reason = fmt.Sprintf("%s after %s", x.why, plural(x.states, "state"))
+		if len(x.wild) > 0 {
+			v.Reason += "; " + x.reasons()
+		}
 	case len(x.wild) == 0:
 		v.Status, v.States = verify.Proved, x.events+1
 		v.Reason = fmt.Sprintf("one schedule stands for all: its %s commute with all that others can do", plural(x.events, "step"))

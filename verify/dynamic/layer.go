@@ -7,6 +7,7 @@
 package dynamic
 
 import (
+	"context"
 	"fmt"
 
 	"ptoc/ir"
@@ -39,11 +40,19 @@ func policies() []token {
 }
 
 func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
+	ctx, cancel := p.Limit()
+	defer cancel()
 	var found []verify.Finding
 	var first *outcome
 	var policies_ []string
-	for _, k := range policies() {
-		o, fs := runOnce(p, s, l.in, k, "memory")
+	for i, k := range policies() {
+		o, fs := runOnce(ctx, p, s, l.in, k, "memory")
+		if ctx.Err() != nil { // that run shows nothing
+			if hasErrors(found) {
+				break
+			}
+			return verify.Verdict{Reason: fmt.Sprintf("%s after %d of %s", p.Ended(), i, plural(len(policies()), "run"))}
+		}
 		if o.err != nil && o.fail == nil {
 			return verify.Verdict{Reason: o.text()}
 		}
@@ -63,6 +72,9 @@ func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 	default:
 		v.Findings = append(v.Findings, wrong(p, s, first, "memory")...)
 	}
+	if ctx.Err() != nil && !hasErrors(v.Findings) {
+		return verify.Verdict{Reason: p.Ended() + " before outputs were compared"}
+	}
 	why := ""
 	for _, why = range first.t.wild() {
 		break
@@ -81,9 +93,11 @@ func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 }
 
 // runOnce runs a program as a token says and reports what it shows.
-func runOnce(p *verify.Program, s verify.Scope, in Inputs, k token, layer string) (*outcome, []verify.Finding) {
+func runOnce(ctx context.Context, p *verify.Program, s verify.Scope, in Inputs, k token, layer string) (*outcome, []verify.Finding) {
 	k.syms, k.repeats = s.Syms, max(s.Repeats, 1)
-	o := execute(p.Lowered, p.Entry, s, in, k.plan())
+	pl := k.plan()
+	pl.ctx = ctx
+	o := execute(p.Lowered, p.Entry, s, in, pl)
 	r := &report{o: o, module: p.Lowered, scope: s, layer: layer, replay: k.String()}
 	r.all()
 	return o, r.findings

@@ -68,7 +68,7 @@ func TestLateVisibilityChangesNothingInProgramsWithoutRaces(t *testing.T) {
 		}
 		var first []byte
 		for _, k := range policies() {
-			o, fs := runOnce(p, p.Scope(4, 2, nil), nil, k, "memory")
+			o, fs := runOnce(t.Context(), p, p.Scope(4, 2, nil), nil, k, "memory")
 			if hasErrors(fs) || o.err != nil {
 				t.Fatalf("%s, %s: %v %v", c.Name, k.policy, fs, o.err)
 			}

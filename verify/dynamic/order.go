@@ -42,7 +42,7 @@ func (t *trace) settle() {
 	for changed := true; changed; {
 		changed = false
 		for _, a := range t.order {
-			if a.kind == wait && t.advance(a) {
+			if a.kind == wait && t.ctx.Err() == nil && t.advance(a) {
 				changed = true
 			}
 		}

@@ -54,7 +54,7 @@ type opAt struct {
 func (t *trace) races() []race {
 	d := &detector{spans: map[*sim.Alloc][]span{}, seen: map[pair]bool{}}
 	for _, e := range t.merged() {
-		if e.mem != nil && !e.ghost {
+		if e.mem != nil && !e.ghost && t.ctx.Err() == nil {
 			d.access(e)
 		}
 	}

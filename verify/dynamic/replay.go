@@ -37,7 +37,7 @@ func Replay(p *verify.Program, ranks int, text string, in Inputs) (*Run, error) 
 		for _, c := range k.wild {
 			st.wild[c] = true
 		}
-		o = st.execute(p, s, in)
+		o = st.execute(p.Context, p, s, in)
 		what = fmt.Sprintf("a schedule of the explorer, %s", plural(len(k.choices), "choice"))
 	} else {
 		o = execute(p.Lowered, p.Entry, s, in, k.plan())

@@ -1,6 +1,7 @@
 package dynamic
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -64,6 +65,7 @@ type cellKey = sim.Cell
 
 // trace records a run.
 type trace struct {
+	ctx   context.Context // where it is done, settle and races stop half-way
 	ranks [][]*event
 	cells map[cellKey][]*event // notifies, in the order of the run
 	waits map[cellKey][]*event
@@ -100,7 +102,7 @@ type accessKey struct {
 const maxEvents = 2_000_000
 
 func newTrace(ranks int) *trace {
-	t := &trace{ranks: make([][]*event, ranks), cells: map[cellKey][]*event{}, waits: map[cellKey][]*event{},
+	t := &trace{ctx: context.Background(), ranks: make([][]*event, ranks), cells: map[cellKey][]*event{}, waits: map[cellKey][]*event{},
 		isSet: map[cellKey]bool{}, state: make([]rankState, ranks)}
 	for r := range t.state {
 		t.state[r] = rankState{call: -1, open: map[accessKey]*event{}, clock: make([]int32, ranks)}

@@ -20,7 +20,7 @@ func wrong(p *verify.Program, s verify.Scope, o *outcome, layer string) []verify
 		return nil
 	}
 	for k, args := range o.calls {
-		want, err := expected(f, entry, s, args, o.before[k])
+		want, err := expected(o.t.ctx, f, entry, s, args, o.before[k])
 		if err != nil {
 			return nil // ptoc run --check reports it
 		}
@@ -53,7 +53,7 @@ func goldenOf(m *ir.Module, entry string) *ir.Func {
 }
 
 // expected runs the golden function; the result is parallel to the parameters.
-func expected(f, entry *ir.Func, s verify.Scope, args map[string]*argument, before map[string]*tensor.Tensor) ([]*sim.Array, error) {
+func expected(ctx context.Context, f, entry *ir.Func, s verify.Scope, args map[string]*argument, before map[string]*tensor.Tensor) ([]*sim.Array, error) {
 	arrays := make([]*sim.Array, len(entry.Params()))
 	vals := make([]any, len(arrays))
 	for i, p := range entry.Params() {
@@ -73,7 +73,7 @@ func expected(f, entry *ir.Func, s verify.Scope, args map[string]*argument, befo
 		}
 		vals[i] = arrays[i]
 	}
-	return arrays, sim.Golden(context.Background(), f, int64(s.Ranks), s.Syms, vals)
+	return arrays, sim.Golden(ctx, f, int64(s.Ranks), s.Syms, vals)
 }
 
 // differs says how a tensor is not what it should be, within the tolerance of its type; "" if it is.

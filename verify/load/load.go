@@ -90,7 +90,7 @@ func (u *Unit) Program(ranks int) (*verify.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Final = final
+	p.Final, p.Context = final, u.o.Context
 	return p, nil
 }
 
