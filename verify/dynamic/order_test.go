@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ type tinyStep struct {
 	kind  kind // notify, wait, read, write
 	cell  int
 	value int32
+	set   bool
 	mem   int // of which rank
 	op    *ir.Op
 }
@@ -23,6 +25,9 @@ type tinyStep struct {
 func (s tinyStep) String() string {
 	switch s.kind {
 	case notify:
+		if s.set {
+			return fmt.Sprintf("c%d=%d", s.cell, s.value)
+		}
 		return fmt.Sprintf("c%d+=%d", s.cell, s.value)
 	case wait:
 		return fmt.Sprintf("wait c%d>=%d", s.cell, s.value)
@@ -78,15 +83,20 @@ func randomTiny(rng *rand.Rand) tiny {
 // conflict searches all interleavings for a state in which two ranks are about to access the same memory, one
 // of them writing; and reports whether some interleaving does not end.
 func (p tiny) conflict() (race, hang bool) {
+	race, hang, _ = p.search()
+	return race, hang
+}
+
+// search is conflict; and reports whether a set of a cell may come at once with another write of it.
+func (p tiny) search() (race, hang, sets bool) {
 	seen := map[string]bool{}
-	var visit func(at []int)
-	visit = func(at []int) {
-		key := fmt.Sprint(at)
+	var visit func(at []int, cells map[int]int32)
+	visit = func(at []int, cells map[int]int32) {
+		key := fmt.Sprint(at, cells)
 		if seen[key] {
 			return
 		}
 		seen[key] = true
-		cells := p.cells(at)
 		moved, done := false, true
 		for r := range p {
 			if at[r] == len(p[r]) {
@@ -101,28 +111,30 @@ func (p tiny) conflict() (race, hang bool) {
 			for q := range r {
 				if at[q] < len(p[q]) {
 					o := p[q][at[q]]
+					sets = sets || s.kind == notify && o.kind == notify && s.cell == o.cell && (s.set || o.set)
 					race = race || s.mem == o.mem && (s.kind == write && (o.kind == read || o.kind == write) || s.kind == read && o.kind == write)
 				}
 			}
 			next := append([]int(nil), at...)
 			next[r]++
-			visit(next)
+			visit(next, s.done(cells))
 		}
 		hang = hang || !moved && !done
 	}
-	visit(make([]int, len(p)))
-	return race, hang
+	visit(make([]int, len(p)), map[int]int32{})
+	return race, hang, sets
 }
 
-func (p tiny) cells(at []int) map[int]int32 {
-	out := map[int]int32{}
-	for r := range p {
-		for _, s := range p[r][:at[r]] {
-			if s.kind == notify {
-				out[s.cell] += s.value
-			}
-		}
+// done is what cells hold after a step.
+func (s tinyStep) done(cells map[int]int32) map[int]int32 {
+	if s.kind != notify {
+		return cells
 	}
+	out := maps.Clone(cells)
+	if s.set {
+		out[s.cell] = 0
+	}
+	out[s.cell] += s.value
 	return out
 }
 
@@ -137,9 +149,9 @@ func (p tiny) record(rng *rand.Rand) *trace {
 	}
 	cell := func(c int) sim.Cell { return sim.Cell{Mem: sig[c%n], Off: int64(c / n * 4)} }
 	at := make([]int, n)
+	cells := map[int]int32{}
 	for {
 		var can []int
-		cells := p.cells(at)
 		for r := range p {
 			if at[r] < len(p[r]) && (p[r][at[r]].kind != wait || cells[p[r][at[r]].cell] >= p[r][at[r]].value) {
 				can = append(can, r)
@@ -151,14 +163,50 @@ func (p tiny) record(rng *rand.Rand) *trace {
 		r := can[rng.IntN(len(can))]
 		switch s := p[r][at[r]]; s.kind {
 		case notify:
-			t.notified(r, cell(s.cell), s.op, s.value, false)
+			t.notified(r, cell(s.cell), s.op, s.value, s.set)
 		case wait:
 			t.waited(sim.Blocked{Device: r, Op: s.op, Cell: cell(s.cell), Want: s.value})
 		default:
 			t.access(s.kind, &sim.Access{Device: r, Mem: mem[s.mem], Ranges: []sim.Range{{Off: 0, Len: 4}}, Op: s.op})
 		}
+		cells = p[r][at[r]].done(cells)
 		at[r]++
 	}
+}
+
+// withSets makes some notifies sets.
+func (p tiny) withSets(rng *rand.Rand) tiny {
+	for _, steps := range p {
+		for i := range steps {
+			if s := &steps[i]; s.kind == notify && rng.IntN(2) == 0 {
+				s.set, s.value = true, int32(rng.IntN(3))
+			}
+		}
+	}
+	return p
+}
+
+// The same for cells that are set, where sets are ordered with the other writes of their cell.
+func TestTheOrderOfOneScheduleFindsTheRacesOfAllWithSets(t *testing.T) {
+	races, all := 0, 0
+	for seed := uint64(0); seed < 60_000; seed++ {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		p := randomTiny(rng).withSets(rng)
+		race, hang, sets := p.search()
+		if hang || sets {
+			continue
+		}
+		all++
+		tr := p.record(rng)
+		tr.settle()
+		if got := len(tr.races()) > 0; got != race {
+			t.Fatalf("seed %d: race %v, by all interleavings %v\n%s", seed, got, race, p)
+		}
+		if race {
+			races++
+		}
+	}
+	t.Logf("%d programs, %d race", all, races)
 }
 
 func TestTheOrderOfOneScheduleFindsTheRacesOfAll(t *testing.T) {
