@@ -157,7 +157,12 @@ func goString(p uintptr) string {
 	return string(unsafe.Slice((*byte)(base), n))
 }
 
-func ptr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+// ptr is an argument that points to p. LLVM reads and writes there, so p may neither be collected nor move with a
+// goroutine's stack before keep is unpinned.
+func ptr[T any](keep *runtime.Pinner, p *T) uintptr {
+	keep.Pin(p)
+	return uintptr(unsafe.Pointer(p))
+}
 
 func call(f uintptr, args ...uintptr) uintptr {
 	r, _, _ := purego.SyscallN(f, args...)
@@ -166,27 +171,29 @@ func call(f uintptr, args ...uintptr) uintptr {
 
 // compile parses, optimises and emits in a context of its own.
 func (l *llvm) compile(text string, g goal) (string, error) {
+	var keep runtime.Pinner
+	defer keep.Unpin()
 	ctx := call(l.contextCreate)
 	defer call(l.dispose["ContextDispose"], ctx)
 	in, name := cString(text), cString("kernels.ll")
-	buf := call(l.bufferCopy, ptr(in), uintptr(len(text)), ptr(name))
+	buf := call(l.bufferCopy, ptr(&keep, in), uintptr(len(text)), ptr(&keep, name))
 	var mod, msg uintptr
-	if call(l.parseIR, ctx, buf, ptr(&mod), ptr(&msg))&1 != 0 { // takes buf
+	if call(l.parseIR, ctx, buf, ptr(&keep, &mod), ptr(&keep, &msg))&1 != 0 { // takes buf
 		return "", l.failure("LLVM does not accept the kernels' IR", msg)
 	}
 	defer call(l.dispose["DisposeModule"], mod)
 	triple, cpu, feat := cString(g.triple), cString(g.cpu), cString(g.features)
 	var target uintptr
-	if call(l.targetFromTriple, ptr(triple), ptr(&target), ptr(&msg))&1 != 0 {
+	if call(l.targetFromTriple, ptr(&keep, triple), ptr(&keep, &target), ptr(&keep, &msg))&1 != 0 {
 		return "", l.failure("LLVM has no backend for "+g.triple, msg)
 	}
 	const aggressive, relocPIC, modelDefault = 3, 2, 0
-	tm := call(l.createMachine, target, ptr(triple), ptr(cpu), ptr(feat), aggressive, relocPIC, modelDefault)
+	tm := call(l.createMachine, target, ptr(&keep, triple), ptr(&keep, cpu), ptr(&keep, feat), aggressive, relocPIC, modelDefault)
 	defer call(l.dispose["DisposeTargetMachine"], tm)
 	opts := call(l.passOptions)
 	defer call(l.disposePassOptions, opts)
 	passes := cString("default<O2>")
-	if e := call(l.runPasses, mod, ptr(passes), tm, opts); e != 0 {
+	if e := call(l.runPasses, mod, ptr(&keep, passes), tm, opts); e != 0 {
 		return "", fmt.Errorf("LLVM's optimiser: %s", goString(call(l.dispose["GetErrorMessage"], e)))
 	}
 	var out uintptr
@@ -194,7 +201,7 @@ func (l *llvm) compile(text string, g goal) (string, error) {
 	if g.object {
 		kind = 1
 	}
-	if call(l.emit, tm, mod, kind, ptr(&msg), ptr(&out))&1 != 0 {
+	if call(l.emit, tm, mod, kind, ptr(&keep, &msg), ptr(&keep, &out))&1 != 0 {
 		return "", l.failure("LLVM cannot emit the kernels", msg)
 	}
 	defer call(l.dispose["DisposeMemoryBuffer"], out)
