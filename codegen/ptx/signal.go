@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"math"
+
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 
@@ -21,13 +23,23 @@ func (e *fn) cell(op *ir.Op, m *memory) val {
 	return e.element(m, idx)
 }
 
+// cellValue checks that a number fits a signal cell.
+func (e *fn) cellValue(op *ir.Op, v *ir.Value) val {
+	x := e.scalarAs(v, ir.INT32)
+	if _, known := v.ConstInt(); !known && v.Type.(*ir.Scalar).DType.Size() > ir.INT32.Size() {
+		wide := e.scalarAs(v, ir.INT64)
+		e.check(op, e.icmp(enum.IPredNE, wide, e.b.NewSExt(x, types.I64)), abi.BadValue, wide, i64(math.MinInt32), i64(math.MaxInt32))
+	}
+	return x
+}
+
 // notify: a barrier, then the first thread releases. What the whole block did before the barrier is
 // released with it.
 func (e *fn) notify(op *ir.Op) {
 	m := e.data(op.Val("target"))
 	r := e.remote(m, e.peer(op, m, op.Val("peer")))
 	c := e.cell(op, r)
-	x := e.scalarAs(op.Val("value"), ir.INT32)
+	x := e.cellValue(op, op.Val("value"))
 	e.settle()
 	text := "red.release.sys.global.add.s32 [$0], $1;"
 	if op.Enum("op").Is("Set") {
@@ -41,7 +53,7 @@ func (e *fn) notify(op *ir.Op) {
 func (e *fn) wait(op *ir.Op) {
 	m := e.data(op.Val("signal"))
 	c := e.cell(op, m)
-	want := e.scalarAs(op.Val("expected"), ir.INT32)
+	want := e.cellValue(op, op.Val("expected"))
 	cmp := i32(int64(abi.Ge))
 	if op.Enum("cmp").Is("Eq") {
 		cmp = i32(int64(abi.Eq))
