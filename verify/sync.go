@@ -125,7 +125,10 @@ func segments(rk *rankState) []*segment {
 	for _, a := range rk.trace {
 		switch a.kind {
 		case actAccess:
-			key := fmt.Sprintf("%s of device %d", a.acc.mem.name, a.acc.device)
+			key := a.acc.mem.name
+			if a.acc.device >= 0 { // a window; tensors are the host's or the rank's own
+				key = fmt.Sprintf("%s of device %d", key, a.acc.device)
+			}
 			if a.acc.write {
 				cur.writes[key] = append(cur.writes[key], a.acc.spans...)
 			} else {
