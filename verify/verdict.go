@@ -147,19 +147,25 @@ func (r *Report) Status() Status {
 // ExitCode is 0 for proved, 1 for a counterexample, 3 for not checked.
 func (s Status) ExitCode() int { return [...]int{3, 0, 1}[s] }
 
-// Findings lists every fault once: at a place, a code is reported for the first scope that shows it.
+// Findings lists every fault once: at a place, a code is reported for the first scope that shows it, as the first
+// layer tells it. If only a later layer has run into it, its replay token comes along.
 func (r *Report) Findings() []Finding {
 	type key struct {
 		code diag.Code
 		at   source.Span
 	}
-	seen := map[key]bool{}
+	seen := map[key]int{}
 	var out []Finding
 	for _, v := range r.Verdicts {
 		for _, f := range v.Findings {
-			if k := (key{f.Code, f.At}); !seen[k] {
-				seen[k] = true
+			k := key{f.Code, f.At}
+			i, known := seen[k]
+			switch {
+			case !known:
+				seen[k] = len(out)
 				out = append(out, f)
+			case out[i].Replay == "" && out[i].Scope.Ranks == f.Scope.Ranks:
+				out[i].Replay = f.Replay
 			}
 		}
 	}
