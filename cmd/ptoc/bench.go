@@ -54,7 +54,7 @@ Tables are for reading; --json makes them for machines, --markdown for pages.`,
 	f.StringArrayVar(&o.Ins, "in", nil, "`NAME=SPEC`: an input")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait while no rank gets on")
 	f.IntVar(&warmup, "warmup", 10, "runs that do not count")
-	f.IntVar(&repeat, "repeat", 100, "runs that count")
+	repeatFlag(f, &repeat, 100, "runs that count")
 	c.AddCommand(newBenchAllreduce(), newBenchDispatch(), newBenchCompile(), newBenchParse(), newBenchStartup(), newBenchKernels())
 	c.PersistentFlags().Bool("markdown", false, "print the table as Markdown")
 	return c
@@ -220,6 +220,6 @@ func newBenchStartup() *cobra.Command {
 		},
 	}
 	c.Flags().IntVarP(&ranks, "ranks", "n", 8, "number of ranks")
-	c.Flags().IntVar(&repeat, "repeat", 10, "runs with an empty cache; three times as many with a filled one")
+	repeatFlag(c.Flags(), &repeat, 10, "runs with an empty cache; three times as many with a filled one")
 	return c
 }

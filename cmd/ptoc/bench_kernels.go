@@ -32,7 +32,7 @@ kernels alone, between events on the GPU.`,
 	}
 	f := c.Flags()
 	f.StringVar(&ranks, "ranks", "1,2,4,8", "numbers of ranks")
-	f.IntVar(&o.Repeat, "repeat", 20, "runs that are timed")
+	repeatFlag(f, &o.Repeat, 20, "runs that are timed")
 	f.StringVar(&o.Target, "target", "", "cpu or cuda (default: what a bundle was compiled for, else cpu)")
 	f.StringVar(&o.Arch, "arch", "", "oldest GPU architecture to compile for (default sm_80)")
 	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, roots and functions on GPUs")

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"ptoc/codegen/abi"
 	"ptoc/lang/diag"
@@ -68,6 +71,27 @@ func (n *rankCount) String() string {
 		return ""
 	}
 	return strconv.Itoa(int(*n))
+}
+
+// howOften is the value of a --repeat flag: at least once.
+type howOften int
+
+func (n *howOften) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 {
+		return errors.New("want a whole number of 1 or more")
+	}
+	*n = howOften(v)
+	return nil
+}
+
+func (n *howOften) Type() string   { return "K" }
+func (n *howOften) String() string { return strconv.Itoa(int(*n)) }
+
+// repeatFlag adds --repeat; usual is its value where it is not given.
+func repeatFlag(f *pflag.FlagSet, n *int, usual int, usage string) {
+	*n = usual
+	f.Var((*howOften)(n), "repeat", usage)
 }
 
 // splitList reads a comma-separated flag; an empty text is an empty list.

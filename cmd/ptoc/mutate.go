@@ -63,7 +63,7 @@ in three calls in a row on the same windows.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&ranks, "ranks", "n", "2,3", "numbers of ranks at which each mutant is verified: `N`, N..M or a list")
-	f.IntVar(&repeats, "repeat", 1, "how often the host program runs on the same windows")
+	repeatFlag(f, &repeats, 1, "how often the host program runs on the same windows")
 	f.StringVar(&layers, "layers", "", "look only with these layers: `A,B`")
 	f.StringVar(&o.Entry, "entry", "", "the host function, or the factory or class that defines it")
 	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")

@@ -60,7 +60,7 @@ iota, zeros or full:VALUE; a scalar parameter takes a plain value.`,
 	f.StringArrayVar(&o.Outs, "out", nil, "`NAME=FILE.npy`: where an output goes")
 	f.StringArrayVar(&o.Print, "print", nil, "`NAME` of a tensor to print")
 	f.BoolVar(&o.Check, "check", false, "compare every output with the golden function, or else with the simulator")
-	f.IntVar(&o.Repeat, "repeat", 1, "how often to run, each time on fresh windows")
+	repeatFlag(f, &o.Repeat, 1, "how often to run, each time on fresh windows")
 	f.StringVar(&workers, "workers", "thread", "what a rank is: thread or process")
 	f.StringVar(&o.Backend, "backend", "native", "native or sim")
 	f.StringVar(&o.Target, "target", "", "where ranks run: cpu or cuda (default: what a bundle was compiled for, else cpu)")

@@ -61,7 +61,7 @@ Layers: ` + strings.Join(layerNames(), ", ") + ".",
 	look.flags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&ranks, "ranks", "n", "2..4", "numbers of ranks: `N`, N..M or a list of these")
-	f.IntVar(&repeats, "repeat", 1, "how often the host program runs on the same windows")
+	repeatFlag(f, &repeats, 1, "how often the host program runs on the same windows")
 	f.DurationVar(&budget, "budget", verify.DefaultBudget, "what a layer that runs the program may take for each number of ranks: `TIME`; it then answers \"not checked\"")
 	f.StringVar(&layers, "layers", "", "look only in these layers: `A,B`")
 	f.StringVar(&o.Entry, "entry", "", "the host function to verify, or the factory or class that defines it")
