@@ -4,7 +4,7 @@ import ptoc.language as pl
 import ptoc.distributed as pld
 
 NR = pl.dynamic("NR")
-M = 64  # rows of A per rank
+M = 64  # rows of A per rank, a multiple of TM
 K = 96
 N = 80
 TM = 16  # rows of one tile
