@@ -64,8 +64,8 @@ func constKind(f *fn, x syntax.Expr) string {
 func (f *fn) paramAnnot(d *decl, p *param) annot {
 	n := p.node
 	switch {
-	case n.Star != "":
-		f.errorf(diag.NotInLanguage, n.Name.At, "%s parameters are not in the kernel language", n.Star).
+	case n.Star.Text != "":
+		f.errorf(diag.NotInLanguage, n.Star.At, "%s parameters are not in the kernel language", n.Star.Text).
 			Help("name every parameter")
 		return annot{}
 	case n.Annot == nil:

@@ -66,7 +66,7 @@ func (c *checker) noKernels(u *unit, f *syntax.File) {
 	n := u.factory[0]
 	set := ""
 	for _, p := range n.Params {
-		if p.Default == nil && p.Star == "" {
+		if p.Default == nil && p.Star.Text == "" {
 			set += " --set " + p.Name.Text + "=..."
 		}
 	}
@@ -80,7 +80,7 @@ func (c *checker) runFactory(u *unit, n *syntax.FuncDef) {
 	u.around, u.decls, u.classes = u.decls, nil, nil
 	used := map[string]bool{}
 	for _, p := range n.Params {
-		if p.Star != "" {
+		if p.Star.Text != "" {
 			continue
 		}
 		text, given := c.opts.Set[p.Name.Text]
@@ -196,7 +196,7 @@ func (c *checker) factoryArgs(u *unit, n *syntax.FuncDef, x *syntax.Call) *env {
 	inner := newEnv(u.module)
 	at := 0
 	for _, p := range n.Params {
-		switch p.Star {
+		switch p.Star.Text {
 		case "":
 		case "/":
 			continue

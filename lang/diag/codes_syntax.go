@@ -84,8 +84,9 @@ var syntaxRows = []Row{
 	{KeywordAsName, "keyword used as a name",
 		"Python's keywords are reserved, those too that the kernel language does not use.",
 		"lambda = 1  # ERROR \"is a keyword\"\n"},
-	{ParameterOrder, "parameter without a default after one with",
-		"Parameters with defaults come last, since arguments are matched by position.",
+	{ParameterOrder, "parameters in the wrong order",
+		"Parameters with defaults come last, since arguments are matched by position; `/` ends those that are only " +
+			"matched so, `*` begins those that are only given by name.",
 		"def f(a=1, b):  # ERROR \"needs a default\"\n    pass\n"},
 	{ForeignOperator, "operator of another language",
 		"Logic is spelled `and`, `or`, `not`, as in Python.",

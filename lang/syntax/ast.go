@@ -339,13 +339,19 @@ type (
 		Body       Block        `parser:"@@"`
 	}
 
-	// Param is Name: Annot = Default; Annot and Default may be nil. Star is "", or "*" for `*` (then
+	// Param is Name: Annot = Default; Annot and Default may be nil. Star's text is "", or "*" for `*` (then
 	// without a name: what follows is keyword-only) and `*args`, "**" for `**kwargs`, "/" for `/`.
 	Param struct {
-		Star    string `parser:"( @('*' | '**' | '/')"`
-		Name    Name   `parser:"@@? | @@ )"`
-		Annot   Expr   `parser:"(':' @@)?"`
-		Default Expr   `parser:"('=' @@)?"`
+		Star    Star `parser:"( @@"`
+		Name    Name `parser:"@@? | @@ )"`
+		Annot   Expr `parser:"(':' @@)?"`
+		Default Expr `parser:"('=' @@)?"`
+	}
+
+	// Star is what stands before, or instead of, a parameter's name.
+	Star struct {
+		At   source.Span
+		Text string
 	}
 
 	// Decorator is @X.

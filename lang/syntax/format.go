@@ -337,7 +337,7 @@ func (p *printer) funcHead(s *FuncDef) doc {
 }
 
 func (p *printer) param(q *Param) doc {
-	parts := []doc{text(q.Star + q.Name.Text)}
+	parts := []doc{text(q.Star.Text + q.Name.Text)}
 	equals := "="
 	if q.Annot != nil {
 		parts = append(parts, text(": "), p.expr(q.Annot, 0))

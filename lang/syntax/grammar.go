@@ -120,7 +120,7 @@ func describeExpected(message string) string {
 	switch first, _, _ := strings.Cut(want, " "); first {
 	case "Expr", "WithItem":
 		return "an expression"
-	case "Name", "<ident>", "Alias", "Param":
+	case "Name", "Star", "<ident>", "Alias", "Param":
 		return "a name"
 	case "Block":
 		return "':'"
@@ -317,6 +317,19 @@ func (n *Name) Parse(lex *lexer.PeekingLexer) error {
 		return participle.NextMatch
 	}
 	*n = p.name()
+	p.leave(lex)
+	return nil
+}
+
+// Parse is participle.Parseable for the marks of parameters.
+func (s *Star) Parse(lex *lexer.PeekingLexer) error {
+	p := sessionOf(lex)
+	p.enter(lex)
+	if k := p.kind(); k != kStar && k != kPower && k != kSlash {
+		return participle.NextMatch
+	}
+	*s = Star{At: p.span(p.pos), Text: p.tokenText(p.pos)}
+	p.next()
 	p.leave(lex)
 	return nil
 }

@@ -240,26 +240,44 @@ func (p *parser) definition() Stmt {
 func (p *parser) checkParams(params []*Param) {
 	defaults, keywordOnly := false, false
 	for i, q := range params {
-		switch {
-		case q.Star == "*" && q.Name.Text == "":
-			keywordOnly = true
-			continue
-		case q.Star == "/":
-			continue
-		case q.Star != "":
-			keywordOnly = true
-			p.refuse(q.Name.At, "a parameter with '"+q.Star+"'")
+		switch star := q.Star.Text; {
+		case star != "":
+			p.checkStar(q, params[:i], params[i+1:])
+			keywordOnly = keywordOnly || star != "/"
 		case q.Default != nil:
 			defaults = true
 		case defaults && !keywordOnly:
 			p.errorf(diag.ParameterOrder, q.Name.At, "the parameter %q needs a default, since one before it has one", q.Name.Text)
 		}
 		for _, r := range params[:i] {
-			if r.Name.Text == q.Name.Text {
+			if q.Name.Text != "" && r.Name.Text == q.Name.Text {
 				p.errorf(diag.RepeatedArgument, q.Name.At, "the parameter %q is given twice", q.Name.Text).
 					Note(r.Name.At, "first given here")
 				break
 			}
+		}
+	}
+}
+
+// checkStar: `/` stands behind a parameter and before `*`, a bare `*` before a parameter; each is there once.
+func (p *parser) checkStar(q *Param, before, after []*Param) {
+	star := q.Star.Text
+	switch {
+	case star == "**", q.Name.Text != "" && star == "*":
+		p.refuse(q.Star.At, "a parameter with '"+star+"'")
+		return
+	case star == "/" && q.Name.Text != "":
+		p.errorf(diag.UnexpectedToken, q.Name.At, "expected ',' or ')' behind '/'")
+		return
+	case star == "/" && len(before) == 0:
+		p.errorf(diag.ParameterOrder, q.Star.At, "'/' stands behind the parameters that are matched by position only, and there are none")
+	case star == "*" && (len(after) == 0 || after[0].Star.Text != ""):
+		p.errorf(diag.ParameterOrder, q.Star.At, "'*' stands before the parameters that are given by name only, and there are none")
+	}
+	for _, r := range before {
+		if r.Star.Text == star || r.Star.Text != "" && star == "/" {
+			p.errorf(diag.ParameterOrder, q.Star.At, "'%s' is too late here", star).Note(r.Star.At, "'%s' stands here", r.Star.Text)
+			return
 		}
 	}
 }

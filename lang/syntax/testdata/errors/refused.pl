@@ -10,6 +10,8 @@ def f(*args, **kw):  # ERROR "a parameter with '\*' is not" "a parameter with '\
     if (n := 3) > 2:  # ERROR "':=' is not"
         yield n  # ERROR "yield is not"
     h = await x  # ERROR "await is not"
+    def g(**):  # ERROR "a parameter with '\*\*' is not"
+        pass
     j = 3j  # ERROR "a complex number is not"
     try:  # ERROR "try is not"
         x = = 1
