@@ -24,13 +24,14 @@ test: build
 generate:
 	$(GO) run ./docs/gen
 
-# A short run of each fuzz target.
+# A short run of each fuzz target. What it tries is random; the same FUZZSEED and FUZZTIME=1000x try the same.
 FUZZTIME ?= 10s
+fuzz: export GODEBUG := $(if $(FUZZSEED),fuzzseed=$(FUZZSEED),$(GODEBUG))
 fuzz:
 	@for pkg in $$($(GO) list ./...); do \
 	  dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
 	  for f in $$(grep -hoE 'func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
-	    echo "fuzz $$pkg $$f"; $(GO) test -run=NONE -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x $$pkg || exit 1; \
+	    echo "fuzz $$pkg $$f"; $(GO) test -run=NONE -fuzz="^$$f$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x $(if $(FUZZSEED),-parallel=1) $$pkg || exit 1; \
 	  done; \
 	done
 
