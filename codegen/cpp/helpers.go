@@ -2,7 +2,10 @@ package cpp
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
+
+	"ptoc/codegen/lower"
 )
 
 // helpers.inc is cut at lines "//@ name: names of helpers that it needs". A text gets the helpers that
@@ -40,9 +43,33 @@ func (g *gen) helpers() string {
 	var b strings.Builder
 	for _, h := range helperList {
 		if g.used[h.name] {
-			b.WriteString(h.text)
+			text := h.text
+			if h.name == "ptoc_turns" || h.name == "ptoc_sincos" {
+				text = strings.NewReplacer("TURN_ROWS", fmt.Sprint(lower.TurnRows), "TURNS", turns()).Replace(text)
+			}
+			b.WriteString(text)
 			b.WriteString("\n\n")
 		}
+	}
+	return b.String()
+}
+
+// turns prints lower.Turns.
+func turns() string {
+	var b strings.Builder
+	for _, part := range lower.Turns() {
+		for i, x := range part {
+			switch {
+			case i == 0:
+				b.WriteString("    {")
+			case i%8 == 0:
+				b.WriteString(",\n     ")
+			default:
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%x", x)
+		}
+		b.WriteString("},\n")
 	}
 	return b.String()
 }

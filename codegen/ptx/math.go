@@ -3,9 +3,12 @@ package ptx
 import (
 	"math"
 
+	ll "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 
+	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
 
@@ -116,16 +119,28 @@ func (e *fn) tanh(x val) val {
 	return e.sel(e.less(a, f32(0.625)), p, e.intrinsic("copysign", big, x))
 }
 
-// sinCos: x = n pi/2 + r, reduced in FP64 with pi/2 in two parts; quarter 0 gives the sine, 1 the cosine.
-// From 2^30 on the result is that of 0, as in the C++ kernels.
+// sinCos: x = n pi/2 + r with |r| <= pi/4, for every x (see lower.Turns); quarter 0 gives the sine, 1 the cosine.
 func (e *fn) sinCos(x val, quarter int64) val {
 	size := e.intrinsic("fabs", x)
-	y := e.sel(e.less(size, f32(0x1p30)), x, f32(0))
-	d := e.b.NewFPExt(y, types.Double)
-	n := e.b.NewCall(e.g.extern("llvm.rint.f64", types.Double, types.Double), e.b.NewFMul(d, f64(0.63661977236758134)))
-	rest := e.b.NewFSub(e.b.NewFSub(d, e.b.NewFMul(n, f64(1.5707963267341256))), e.b.NewFMul(n, f64(6.0771005065061922e-11)))
-	r := e.b.NewFPTrunc(rest, types.Float)
-	q := e.add(e.b.NewFPToSI(n, types.I32), i32(quarter))
+	bits := e.bitsOf(size)
+	exp := e.sub(e.b.NewLShr(bits, i32(23)), i32(126))
+	small := e.icmp(enum.IPredSLT, exp, i32(0)) // below 1/2
+	row := e.sel(small, i32(0), e.b.NewLShr(exp, i32(2)))
+	row = e.sel(e.icmp(enum.IPredSLT, row, i32(lower.TurnRows)), row, i32(lower.TurnRows-1))
+	frac := e.b.NewOr(e.b.NewAnd(bits, i32(0x7fffff)), i32(0x800000))
+	m := e.b.NewSIToFP(e.b.NewShl(frac, e.b.NewAnd(exp, i32(3))), types.Double)
+	part := func(i int64) val {
+		table := e.g.turns()
+		return e.b.NewFMul(m, e.b.NewLoad(types.Double, e.b.NewGetElementPtr(table.ContentType, table, i32(0), i32(i), row)))
+	}
+	high, mid := part(0), part(1)
+	n := e.b.NewCall(e.g.extern("llvm.rint.f64", types.Double, types.Double), e.b.NewFAdd(high, mid))
+	rest := e.b.NewFAdd(e.b.NewFAdd(e.b.NewFSub(high, n), mid), part(2))
+	r := e.sel(small, size, e.b.NewFPTrunc(e.b.NewFMul(rest, f64(math.Pi/2)), types.Float))
+	q := e.sel(small, i32(0), e.b.NewFPToSI(n, types.I32))
+	negative := e.less(x, f32(0))
+	r = e.sel(negative, e.b.NewFNeg(r), r)
+	q = e.add(e.sel(negative, e.sub(i32(0), q), q), i32(quarter))
 	z := e.b.NewFMul(r, r)
 	s := e.fma(e.b.NewFMul(e.poly(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1), z), r, r)
 	c := e.poly(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
@@ -136,4 +151,27 @@ func (e *fn) sinCos(x val, quarter int64) val {
 		v = e.sel(e.fcmp(enum.FPredOEQ, x, f32(0)), x, v) // -0 stays
 	}
 	return e.sel(e.less(size, f32(math.Inf(1))), v, floatLit(math.NaN()))
+}
+
+// turns is lower.Turns in the module.
+func (g *gen) turns() *ll.Global {
+	for _, v := range g.mod.Globals {
+		if v.Name() == "ptoc_turns" {
+			return v
+		}
+	}
+	rowType := types.NewArray(lower.TurnRows, types.Double)
+	var parts []constant.Constant
+	for _, part := range lower.Turns() {
+		var row []constant.Constant
+		for _, x := range part {
+			row = append(row, constant.NewFloat(types.Double, x))
+		}
+		parts = append(parts, constant.NewArray(rowType, row...))
+	}
+	v := ll.NewGlobalDef("ptoc_turns", constant.NewArray(types.NewArray(uint64(len(parts)), rowType), parts...))
+	v.AddrSpace, v.Typ.AddrSpace = global, global
+	v.Immutable, v.Linkage, v.Align = true, enum.LinkageInternal, 8
+	g.mod.Globals = append(g.mod.Globals, v)
+	return v
 }

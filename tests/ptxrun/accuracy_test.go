@@ -80,6 +80,7 @@ var accuracy = []struct {
 	{"exp", math.Exp, -104, 89, 2}, {"exp", math.Exp, -1, 1, 2},
 	{"log", math.Log, 1e-38, 1e38, 2}, {"log", math.Log, 0.5, 2, 2},
 	{"tanh", math.Tanh, -10, 10, 2}, {"tanh", math.Tanh, -0.7, 0.7, 2},
+	{"sin", math.Sin, 1e-30, math.MaxFloat32, 2}, {"cos", math.Cos, 1e-30, math.MaxFloat32, 2},
 	{"sin", math.Sin, -4, 4, 2}, {"sin", math.Sin, -1e5, 1e5, 2}, {"cos", math.Cos, -4, 4, 2}, {"cos", math.Cos, -1e5, 1e5, 2},
 	{"sqrt", math.Sqrt, 0, 1e30, 0.5}, {"recip", func(x float64) float64 { return 1 / x }, -100, 100, 0.5},
 	{"rsqrt", func(x float64) float64 { return 1 / math.Sqrt(x) }, 1e-30, 1e30, 2},
