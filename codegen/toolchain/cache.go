@@ -9,7 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"ptoc/internal/cachedir"
 )
 
 // A cache entry is a shared object followed by a trailer: the magic, the key
@@ -17,11 +18,13 @@ import (
 // entry whose trailer is not right was damaged or half written; it is made anew.
 const magic = "ptoc-so\x01"
 
+const entryExt = ".so"
+
 const trailerSize = len(magic) + 2*sha256.Size
 
 type key [sha256.Size]byte
 
-func (k key) file() string { return hex.EncodeToString(k[:16]) + ".so" }
+func (k key) file() string { return hex.EncodeToString(k[:16]) + entryExt }
 
 // makeKey covers everything that the bytes of the object depend on.
 func makeKey(parts ...string) key {
@@ -35,7 +38,7 @@ func makeKey(parts ...string) key {
 // cacheDir returns a directory that can be written to. When the user's cache
 // cannot, it is a temporary one (temp is true) and why says the reason.
 func cacheDir() (dir string, temp bool, why error, err error) {
-	dir, why = userCacheDir()
+	dir, why = cachedir.Dir()
 	if why == nil {
 		if why = tryWrite(dir); why == nil {
 			return dir, false, nil, nil
@@ -45,22 +48,11 @@ func cacheDir() (dir string, temp bool, why error, err error) {
 	return dir, true, why, err
 }
 
-func userCacheDir() (string, error) {
-	if dir := os.Getenv("PTOC_CACHE"); dir != "" {
-		return dir, nil
-	}
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(base, "ptoc"), nil
-}
-
 func tryWrite(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "tmp-")
+	f, err := os.CreateTemp(dir, cachedir.Temporary)
 	if err != nil {
 		return err
 	}
@@ -117,22 +109,6 @@ func intact(path string, k key) bool {
 	}
 	got := sha256.Sum256(sealed)
 	return bytes.Equal(got[:], sum)
-}
-
-// sweep removes what compilations that were killed left behind.
-func sweep(dir string, olderThan time.Duration) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "tmp-") {
-			continue
-		}
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > olderThan {
-			os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
 }
 
 // cpuIdentity tells CPUs apart between which -march=native makes different code.

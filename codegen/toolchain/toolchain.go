@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ptoc/internal/cachedir"
 )
 
 // Unit is what becomes one shared object: one C++ text or several.
@@ -47,7 +49,7 @@ type Toolchain struct {
 
 	mu     sync.Mutex
 	flight map[key]*flight
-	swept  bool
+	pruned sync.Once
 }
 
 type flight struct {
@@ -120,10 +122,11 @@ func (t *Toolchain) Compile(ctx context.Context, u Unit, o Options) (Result, err
 
 func (t *Toolchain) compile(ctx context.Context, c *Compiler, k key, u Unit, o Options) (Result, error) {
 	path := filepath.Join(t.dir, k.file())
+	cachedir.Use(path)
 	if intact(path, k) {
 		return Result{Path: path, Cached: true}, nil
 	}
-	t.sweepOnce()
+	t.pruned.Do(func() { cachedir.Prune(t.dir, entryExt) })
 	start := time.Now()
 	tmp, err := t.temporary(".so")
 	if err != nil {
@@ -141,7 +144,7 @@ func (t *Toolchain) compile(ctx context.Context, c *Compiler, k key, u Unit, o O
 
 // temporary makes an empty file beside the entries.
 func (t *Toolchain) temporary(ext string) (string, error) {
-	f, err := os.CreateTemp(t.dir, "tmp-*"+ext)
+	f, err := os.CreateTemp(t.dir, cachedir.Temporary+"*"+ext)
 	if err != nil {
 		return "", err
 	}
@@ -183,16 +186,6 @@ func (t *Toolchain) inSlot(ctx context.Context, run func() error) error {
 		return ctx.Err()
 	}
 	return run()
-}
-
-func (t *Toolchain) sweepOnce() {
-	t.mu.Lock()
-	first := !t.swept
-	t.swept = true
-	t.mu.Unlock()
-	if first {
-		sweep(t.dir, time.Hour)
-	}
 }
 
 // Export copies a compiled object to path; the file appears whole or not at all.

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/ebitengine/purego"
+
+	"ptoc/internal/cachedir"
 )
 
 const addSource = `extern "C" int add(int a, int b) { return a + b; }`
@@ -140,12 +143,31 @@ func TestNothingTemporaryIsLeft(t *testing.T) {
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	old := filepath.Join(tc.Dir(), "tmp-old.so")
-	os.WriteFile(old, nil, 0o644)
-	os.Chtimes(old, time.Now(), time.Now().Add(-2*time.Hour))
-	sweep(tc.Dir(), time.Hour)
-	if _, err := os.Stat(old); err == nil {
-		t.Error("an old temporary file survives")
+}
+
+// What compilations that were killed left behind, and entries that nobody used for long, leave the cache with the
+// next compilation.
+func TestACompilationPrunesTheCache(t *testing.T) {
+	tc := open(t)
+	used := mustCompile(t, tc, addSource, Options{}).Path
+	for _, name := range []string{filepath.Join(tc.Dir(), "tmp-old.so"), filepath.Join(tc.Dir(), "unused.so"), used} {
+		if name != used {
+			os.WriteFile(name, nil, 0o644)
+		}
+		when := time.Now().Add(-cachedir.Unused - time.Hour)
+		os.Chtimes(name, when, when)
+	}
+	tc, err := Open() // another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := mustCompile(t, tc, addSource, Options{}); !res.Cached {
+		t.Error("compiled again")
+	}
+	mustCompile(t, tc, addSource+"//", Options{})
+	left, _ := filepath.Glob(filepath.Join(tc.Dir(), "*.so"))
+	if len(left) != 2 || !slices.Contains(left, used) {
+		t.Errorf("left: %v", left)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"unsafe"
+
+	"ptoc/internal/cachedir"
 )
 
 // Load makes a module of PTX. The driver's compiler takes tens of milliseconds a kernel, so what it makes
@@ -15,6 +17,7 @@ import (
 func (g *gpu) Load(ptx string) (Module, error) {
 	name := g.cacheName(ptx)
 	if name != "" {
+		cachedir.Use(name)
 		if cubin, err := os.ReadFile(name); err == nil {
 			if m, err := g.loadImage(cubin); err == nil {
 				return m, nil
@@ -32,26 +35,27 @@ func (g *gpu) Load(ptx string) (Module, error) {
 	return g.loadImage(cubin)
 }
 
+const imageExt = ".cubin"
+
 // cacheName is where the code of ptx is kept; "" if nothing can be.
 func (g *gpu) cacheName(ptx string) string {
-	dir := os.Getenv("PTOC_CACHE")
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		dir = filepath.Join(user, "ptoc")
+	dir, err := cachedir.Dir()
+	if err != nil {
+		return ""
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s\n%s", g.lib.version, g.info.Arch(), ptx))
-	return filepath.Join(dir, "cuda", fmt.Sprintf("%x.cubin", sum[:16]))
+	return filepath.Join(dir, "cuda", fmt.Sprintf("%x%s", sum[:16], imageExt))
 }
 
-// keep writes a file whole or not at all. A cache that cannot be written is no error.
+// keep writes an entry of the cache, and lets go of those that nobody uses. A cache that cannot be written is no
+// error.
 func keep(name string, data []byte) {
-	if os.MkdirAll(filepath.Dir(name), 0o755) != nil {
+	dir := filepath.Dir(name)
+	if os.MkdirAll(dir, 0o755) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new*")
+	cachedir.Prune(dir, imageExt)
+	f, err := os.CreateTemp(dir, cachedir.Temporary)
 	if err != nil {
 		return
 	}
