@@ -73,10 +73,21 @@ func Main() int {
 	return report(os.Stderr, root.ExecuteContext(ctx))
 }
 
+// environment are the variables that a user may set; a test holds them against those that are read.
+const environment = `Environment:
+  PTOC_CXX      the C++ compiler (default: g++, then clang++)
+  PTOC_CACHE    the folder of compiled kernels (default: ptoc in the user's
+                cache folder); what nobody used for a month leaves it
+  PTOC_LLVM     a libLLVM or an llc, for --target cuda (default: the newest
+                of versions 14 to 19)
+  PTOC_LIBCUDA  NVIDIA's driver library (default: libcuda.so.1)
+  PTOC_DEBUG    if set, faults of ptoc itself come with a Go stack trace`
+
 func newRoot(cmds ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ptoc",
 		Short:         "Compile, check and run kernel programs on many ranks",
+		Long:          "Compile, check and run kernel programs on many ranks.\n\n" + environment,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
