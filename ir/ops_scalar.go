@@ -193,10 +193,7 @@ func joinDTypes(op *Op, t Type, first, v *Value) (DType, error) {
 	case bTile && !aTile && scalarFits(a, b):
 		return b, nil
 	case !aTile && !bTile && a.IsInt() && b.IsInt():
-		if a == INDEX || b == INDEX {
-			return INDEX, nil
-		}
-		return max(a, b), nil
+		return WiderInt(a, b), nil
 	case !aTile && !bTile && v.IsConst() && scalarFits(b, a):
 		return a, nil
 	case !aTile && !bTile && first.IsConst() && scalarFits(a, b):

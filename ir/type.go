@@ -35,6 +35,9 @@ func (d DType) Size() int { return dtypeSizes[d] }
 func (d DType) IsFloat() bool { return d >= FP16 }
 func (d DType) IsInt() bool   { return d >= INT8 && d <= INDEX }
 
+// WiderInt is the element type of the sum of two integers.
+func WiderInt(a, b DType) DType { return max(a, b) }
+
 // ParseDType finds a dtype by its name ("FP32").
 func ParseDType(name string) (DType, bool) {
 	for i, n := range dtypeNames {

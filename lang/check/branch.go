@@ -90,7 +90,7 @@ type arm struct {
 func (f *fn) branch(s *syntax.If, cond *ir.Value, then, els []syntax.Stmt) {
 	op := ir.NewOp(ir.If, s.At).Set("cond", cond)
 	a, b := f.arm(op, then), f.arm(op, els)
-	var merged merger
+	merged := merger{then: a.region, els: b.region}
 	f.mergeYields(&merged, s, a, b)
 	explicit := map[string]bool{}
 	for _, n := range merged.names {
@@ -120,10 +120,11 @@ func (f *fn) arm(op *ir.Op, stmts []syntax.Stmt) arm {
 
 // A merger collects what a branch results in.
 type merger struct {
-	names []string
-	ats   []source.Span
-	x, y  []*ir.Value
-	after []func() // bindings that need no result
+	then, els *ir.Block
+	names     []string
+	ats       []source.Span
+	x, y      []*ir.Value
+	after     []func() // bindings that need no result
 }
 
 func (m *merger) add(name string, at source.Span, x, y *ir.Value) {
@@ -173,7 +174,7 @@ func (f *fn) pair(m *merger, name string, at source.Span, x, y value, set func(v
 	case sameValue(x, y) && f.constKept(x):
 		m.after = append(m.after, func() { set(x) })
 	default:
-		u, v, reason := f.unify(x, y)
+		u, v, reason := f.unify(x, y, m.then, m.els)
 		if reason != "" {
 			m.after = append(m.after, func() { fail(reason) })
 			return
@@ -197,8 +198,9 @@ func (f *fn) constKept(v value) bool {
 	return true
 }
 
-// unify makes two values of one type, or says why it cannot (completing "NAME ...").
-func (f *fn) unify(x, y value) (u, v *ir.Value, reason string) {
+// unify makes two values of one type, or says why it cannot (completing "NAME ..."). Integers become the
+// wider type, as when they are added: at the end of then or els, which is where they come from.
+func (f *fn) unify(x, y value, then, els *ir.Block) (u, v *ir.Value, reason string) {
 	u, v = f.operand(x), f.operand(y)
 	if u == nil || v == nil {
 		return nil, nil, "is " + describe(x) + " in one arm and " + describe(y) + " in the other"
@@ -220,7 +222,32 @@ func (f *fn) unify(x, y value) (u, v *ir.Value, reason string) {
 	if w := f.adapt(v, u.Type); w != nil {
 		return u, w, ""
 	}
+	if wide := widerInt(u.Type, v.Type); wide != nil {
+		return f.castIn(then, u, wide), f.castIn(els, v, wide), ""
+	}
 	return nil, nil, "is " + typeText(u.Type) + " in one arm and " + typeText(v.Type) + " in the other"
+}
+
+// widerInt is the type of the sum of two integer scalars; nil if they are not.
+func widerInt(t, u ir.Type) *ir.Scalar {
+	a, aOK := t.(*ir.Scalar)
+	b, bOK := u.(*ir.Scalar)
+	if !aOK || !bOK || !a.DType.IsInt() || !b.DType.IsInt() {
+		return nil
+	}
+	return &ir.Scalar{DType: ir.WiderInt(a.DType, b.DType)}
+}
+
+// castIn is scalar v as type t, converted at the end of the block.
+func (f *fn) castIn(block *ir.Block, v *ir.Value, t *ir.Scalar) *ir.Value {
+	outer := f.b.Block
+	f.b.Block = block
+	w, err := f.b.Cast(v, t.DType)
+	f.b.Block = outer
+	if err != nil {
+		return v // finding the op's types reports it
+	}
+	return w
 }
 
 // adapt converts a constant of a default type (INDEX, FP32) to scalar type t; nil if it cannot.
@@ -328,24 +355,28 @@ func (f *fn) mergeOneArm(m *merger, s *syntax.If, name string, x, y binding, a, 
 	if !xOK {
 		have, which = y, "the other arm"
 	}
-	if name == retName {
+	if isResult(name) {
 		if onlyMemory(have.val) {
 			m.after = append(m.after, func() { f.env.set(name, have.val, have.at) })
 			return
 		}
 		// A path that has returned, but whose value is lost, must not get another one.
-		if _, lost := map[bool]value{true: y.val, false: x.val}[xOK].(missing); !lost && f.fillReturn(m, have, a, b, xOK) {
+		if _, lost := map[bool]value{true: y.val, false: x.val}[xOK].(missing); !lost && f.fillReturn(m, name, have, a, b, xOK) {
 			return
 		}
 	}
-	m.after = append(m.after, func() {
-		f.env.set(name, missing{why: "defined on one path only", notes: []missingNote{{have.at, which + " defines it here"}}}, s.At)
-	})
+	why := missing{why: "defined on one path only", notes: []missingNote{{have.at, which + " defines it here"}}}
+	for _, v := range []value{x.val, y.val} {
+		if m, ok := v.(missing); ok {
+			why = m // what went wrong inside of an arm is the nearer cause
+		}
+	}
+	m.after = append(m.after, func() { f.env.set(name, why, s.At) })
 }
 
 // fillReturn gives the hidden name of the result a zero where a path has not returned yet: a flag says
 // that nobody reads it.
-func (f *fn) fillReturn(m *merger, have binding, a, b arm, inFirst bool) bool {
+func (f *fn) fillReturn(m *merger, name string, have binding, a, b arm, inFirst bool) bool {
 	x := f.operand(have.val)
 	if x == nil {
 		return false
@@ -362,9 +393,9 @@ func (f *fn) fillReturn(m *merger, have binding, a, b arm, inFirst bool) bool {
 		return false
 	}
 	if inFirst {
-		m.add(retName, have.at, x, zero)
+		m.add(name, have.at, x, zero)
 	} else {
-		m.add(retName, have.at, zero, x)
+		m.add(name, have.at, zero, x)
 	}
 	return true
 }

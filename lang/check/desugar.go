@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
@@ -24,7 +25,7 @@ import (
 // is repeated in both arms.
 func desugar(stmts []syntax.Stmt, values bool, list *diag.List) []syntax.Stmt {
 	d := &desugarer{list: list, values: values, known: map[syntax.Stmt]exit{}}
-	d.plain = onlyLastReturn(stmts)
+	d.plain, d.arity = onlyLastReturn(stmts), returnArity(stmts)
 	top := d.enter()
 	top.function = true
 	out, _, _ := d.seq(stmts, top)
@@ -32,12 +33,73 @@ func desugar(stmts []syntax.Stmt, values bool, list *diag.List) []syntax.Stmt {
 		out = append([]syntax.Stmt{assignFlag(top.next, false, source.Span{})}, out...)
 	}
 	if d.valueAt.IsValid() {
-		out = append(out, &syntax.Return{At: d.valueAt, Value: &syntax.Name{At: d.valueAt, Text: retName}})
+		out = append(out, &syntax.Return{At: d.valueAt, Value: d.result(d.valueAt)})
 	}
 	return out
 }
 
+// retName is the hidden name of what the function returns. The elements of a tuple have names of their own
+// ($ret0, $ret1), so that loops carry them and branches merge them like any value.
 const retName = "$ret"
+
+func isResult(name string) bool { return strings.HasPrefix(name, retName) }
+
+func isResultRef(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Name:
+		return isResult(x.Text)
+	case *syntax.Tuple:
+		return len(x.Elts) > 0 && isResultRef(x.Elts[0])
+	}
+	return false
+}
+
+// returnArity is the number of values in the tuples that are returned; 0 if no return spells one out.
+func returnArity(stmts []syntax.Stmt) int {
+	n := 0
+	walkStmts(stmts, func(s syntax.Stmt) {
+		if r, ok := s.(*syntax.Return); ok {
+			if t, ok := syntax.Unparen(r.Value).(*syntax.Tuple); ok && n == 0 {
+				n = len(t.Elts)
+			}
+		}
+	})
+	return n
+}
+
+// result is what is returned, by its hidden names.
+func (d *desugarer) result(at source.Span) syntax.Expr {
+	if d.arity == 0 {
+		return &syntax.Name{At: at, Text: retName}
+	}
+	return &syntax.Tuple{At: at, Elts: d.resultNames(at)}
+}
+
+func (d *desugarer) resultNames(at source.Span) []syntax.Expr {
+	out := make([]syntax.Expr, d.arity)
+	for i := range out {
+		out[i] = &syntax.Name{At: at, Text: retName + itoa(i)}
+	}
+	return out
+}
+
+// setResult gives the hidden names their values.
+func (d *desugarer) setResult(x syntax.Expr, at source.Span) (out []syntax.Stmt) {
+	assign := func(target, v syntax.Expr) {
+		out = append(out, &syntax.Assign{At: at, Targets: []syntax.Expr{target}, Value: v})
+	}
+	switch t, isTuple := syntax.Unparen(x).(*syntax.Tuple); {
+	case d.arity == 0:
+		assign(&syntax.Name{At: x.Span(), Text: retName}, x)
+	case isTuple && len(t.Elts) == d.arity:
+		for i, e := range t.Elts {
+			assign(&syntax.Name{At: e.Span(), Text: retName + itoa(i)}, e)
+		}
+	default:
+		assign(&syntax.Tuple{At: x.Span(), Elts: d.resultNames(x.Span())}, x)
+	}
+	return out
+}
 
 type desugarer struct {
 	list     *diag.List
@@ -46,6 +108,7 @@ type desugarer struct {
 	n        int
 	repeated int         // statements that were repeated in both arms of branches
 	plain    bool        // the only return is the last statement: leave it alone
+	arity    int         // see returnArity
 	valueAt  source.Span // a return with a value that was rewritten
 }
 
@@ -138,8 +201,8 @@ func (d *desugarer) leave(s syntax.Stmt, l *level) []syntax.Stmt {
 		}
 		var out []syntax.Stmt
 		if s.Value != nil {
-			if n, ok := s.Value.(*syntax.Name); !ok || n.Text != retName {
-				out = append(out, &syntax.Assign{At: at, Targets: []syntax.Expr{&syntax.Name{At: s.Value.Span(), Text: retName}}, Value: s.Value})
+			if !isResultRef(s.Value) {
+				out = d.setResult(s.Value, at)
 			}
 			d.valueAt = at
 			l.retValue = true
@@ -282,7 +345,7 @@ func (d *desugarer) loop(s syntax.Stmt) (before []syntax.Stmt, loop syntax.Stmt,
 		before = append(before, assignFlag(l.done, false, at))
 		ret := &syntax.Return{At: at}
 		if l.retValue {
-			ret.Value = &syntax.Name{At: at, Text: retName}
+			ret.Value = d.result(at)
 		}
 		after = []syntax.Stmt{&syntax.If{At: at, Cond: &syntax.Name{At: at, Text: l.done}, Body: syntax.Block{At: at, Stmts: []syntax.Stmt{ret}}}}
 	}

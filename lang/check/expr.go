@@ -93,7 +93,7 @@ func (f *fn) name(x *syntax.Name) value {
 	}
 	switch v := b.val.(type) {
 	case missing:
-		if x.Text == retName {
+		if isResult(x.Text) {
 			return v
 		}
 		f.missingName(x.Text, x.At, v)

@@ -155,7 +155,7 @@ func (f *fn) choose(x *syntax.Cond) value {
 	if sameValue(a, b) && len(then.Ops)+len(els.Ops) == 0 {
 		return a
 	}
-	u, v, reason := f.unify(a, b)
+	u, v, reason := f.unify(a, b, then, els)
 	if reason != "" {
 		f.errorf(diag.BranchType, x.At, "the value %s", reason)
 		return bad{}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
@@ -66,10 +68,10 @@ func (f *fn) attempt(l *loop, types map[string]ir.Type) (retry bool) {
 	mark := len(f.b.Block.Ops)
 	base := f.env
 	l.base = base
-	if t := types[retName]; t != nil {
-		if _, ok := base.lookup(retName); !ok {
-			if zero := f.zero(t, nil); zero != nil {
-				base.set(retName, simplify(zero), l.node.Span())
+	for _, name := range resultsIn(types) {
+		if _, ok := base.lookup(name); !ok {
+			if zero := f.zero(types[name], nil); zero != nil {
+				base.set(name, simplify(zero), l.node.Span())
 			}
 		}
 	}
@@ -250,20 +252,35 @@ func (f *fn) close(l *loop, carries []*carry, end *env, types map[string]ir.Type
 }
 
 // returnsInside: a value that is returned inside the loop needs one before it.
-func (f *fn) returnsInside(l *loop, end *env, types map[string]ir.Type, region *ir.Block) bool {
-	if _, before := l.base.lookup(retName); before || types[retName] != nil || !f.flow.after[l.node][retName] {
-		return false
+func (f *fn) returnsInside(l *loop, end *env, types map[string]ir.Type, region *ir.Block) (found bool) {
+	for _, name := range resultsIn(f.flow.after[l.node]) {
+		if _, before := l.base.lookup(name); before || types[name] != nil {
+			continue
+		}
+		b, _ := end.lookup(name)
+		x := f.operand(b.val)
+		if x == nil {
+			continue
+		}
+		if _, mem := x.Type.(*ir.Tensor); mem || innerValue(x.Type, region) != nil {
+			continue
+		}
+		types[name] = x.Type
+		found = true
 	}
-	b, _ := end.lookup(retName)
-	x := f.operand(b.val)
-	if x == nil {
-		return false
+	return found
+}
+
+// resultsIn lists the hidden names of the function's result among the keys of m, in order.
+func resultsIn[V any](m map[string]V) []string {
+	var out []string
+	for name := range m {
+		if isResult(name) {
+			out = append(out, name)
+		}
 	}
-	if _, mem := x.Type.(*ir.Tensor); mem || innerValue(x.Type, region) != nil {
-		return false
-	}
-	types[retName] = x.Type
-	return true
+	slices.Sort(out)
+	return out
 }
 
 // endValue is the carried value at the end, as the type that is carried; nil if it does not fit. A
@@ -282,15 +299,17 @@ func (f *fn) endValue(c *carry, b binding, types map[string]ir.Type, retry *bool
 	if w := f.adapt(x, c.arg.Type); w != nil {
 		return w
 	}
+	wide := widerInt(c.arg.Type, x.Type)
 	_, isScalar := x.Type.(*ir.Scalar)
-	_, wasScalar := c.arg.Type.(*ir.Scalar)
-	if !isScalar || !wasScalar || types[c.name] != nil {
-		return nil
-	}
-	init := c.init.(*ir.Value)
-	from, to := ir.DTypeOf(init.Type), ir.DTypeOf(x.Type)
-	if f.adapt(init, x.Type) != nil || from.IsInt() && to == ir.INDEX {
+	switch {
+	case !isScalar:
+	case types[c.name] == nil && f.adapt(c.init.(*ir.Value), x.Type) != nil:
 		types[c.name] = x.Type
+		*retry = true
+	case wide != nil && ir.TypesEqual(wide, c.arg.Type):
+		return f.castIn(f.b.Block, x, wide)
+	case wide != nil:
+		types[c.name] = wide
 		*retry = true
 	}
 	return nil
@@ -466,7 +485,7 @@ func (f *fn) afterLoop(name string, end *env) {
 	old, had := f.env.lookup(name)
 	switch {
 	case had && sameValue(old.val, now.val):
-	case name == retName && onlyMemory(now.val):
+	case isResult(name) && onlyMemory(now.val):
 		f.env.set(name, now.val, now.at)
 	case isBad(now.val):
 		f.env.set(name, now.val, now.at)

@@ -358,15 +358,17 @@ func (f *fn) returnStmt(s *syntax.Return) {
 	if anyBad(v) {
 		return
 	}
-	if m, ok := v.(missing); ok {
-		f.missingReturn(s, m)
-		return
-	}
 	list := []value{v}
 	spans := []source.Span{s.Value.Span()}
 	if sq, ok := v.(seq); ok {
 		list = sq.elts
 		spans = nil
+	}
+	for _, v := range list {
+		if m, ok := v.(missing); ok {
+			f.missingReturn(s, m)
+			return
+		}
 	}
 	var vals []*ir.Value
 	for i, v := range list {
