@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"github.com/alecthomas/participle/v2"
+
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
@@ -134,27 +136,17 @@ func (p *parser) compound() Stmt {
 	defer func() { p.depth-- }()
 	switch p.kind() {
 	case kIf:
-		n := run(p, p.grammars.ifStmt)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.ifStmt, func(n *If) *source.Span { return &n.At })
 	case kWith:
-		n := run(p, p.grammars.with)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.with, func(n *With) *source.Span { return &n.At })
 	case kWhile:
-		p.loops++
-		n := run(p, p.grammars.while)
-		p.loops--
-		p.loopElse()
-		n.At = p.since(start)
-		return n
+		return p.loop(func() Stmt {
+			return statement(p, p.grammars.while, func(n *While) *source.Span { return &n.At })
+		})
 	case kFor:
-		p.loops++
-		n := run(p, p.grammars.forStmt)
-		p.loops--
-		p.loopElse()
-		n.At = p.since(start)
-		return n
+		return p.loop(func() Stmt {
+			return statement(p, p.grammars.forStmt, func(n *For) *source.Span { return &n.At })
+		})
 	case kDef, kClass, kAt:
 		return p.definition()
 	case kElif, kElse, kExcept, kFinally:
@@ -165,13 +157,27 @@ func (p *parser) compound() Stmt {
 	return p.refusedBlock()
 }
 
-// loopElse refuses `else` after a loop.
-func (p *parser) loopElse() {
-	if p.kind() != kElse {
-		return
+// statement parses by a production that describes a whole statement, and says where it stands.
+func statement[N any, S interface {
+	*N
+	Stmt
+}](p *parser, production *participle.Parser[N], at func(S) *source.Span) Stmt {
+	start := p.pos
+	n := S(run(p, production))
+	*at(n) = p.since(start)
+	return n
+}
+
+// loop parses a loop and refuses `else` after it.
+func (p *parser) loop(parse func() Stmt) Stmt {
+	p.loops++
+	n := parse()
+	p.loops--
+	if p.kind() == kElse {
+		p.refuse(p.span(p.next()), "else after a loop")
+		p.block()
 	}
-	p.refuse(p.span(p.next()), "else after a loop")
-	p.block()
+	return n
 }
 
 // refusedBlock steps over try, async and match statements.
@@ -343,25 +349,15 @@ func (p *parser) simple() Stmt {
 		if p.funcs == 0 {
 			p.errorf(diag.OutsideFunction, p.span(p.pos), "'return' outside a function")
 		}
-		n := run(p, p.grammars.returnStmt)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.returnStmt, func(n *Return) *source.Span { return &n.At })
 	case kImport:
-		n := run(p, p.grammars.importStmt)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.importStmt, func(n *Import) *source.Span { return &n.At })
 	case kFrom:
-		n := run(p, p.grammars.fromImport)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.fromImport, func(n *FromImport) *source.Span { return &n.At })
 	case kGlobal:
-		n := run(p, p.grammars.global)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.global, func(n *Global) *source.Span { return &n.At })
 	case kAssert:
-		n := run(p, p.grammars.assert)
-		n.At = p.since(start)
-		return n
+		return statement(p, p.grammars.assert, func(n *Assert) *source.Span { return &n.At })
 	case kRaise, kDel, kNonlocal:
 		return p.refusedLine()
 	case kIdent:
