@@ -70,6 +70,9 @@ type Config struct {
 	HeapBytes   int64         // address space of host tensors; default 32 GiB
 	Timeout     time.Duration // without progress of any rank; default 30 s; < 0: none
 	Grace       time.Duration // for ranks to leave after an abort; default 2 s
+
+	// Context ends what waits without a context of its own, which is Submit for room in a ring. Default: none.
+	Context context.Context
 }
 
 func (c *Config) setDefaults() error {
@@ -90,6 +93,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Grace == 0 {
 		c.Grace = 2 * time.Second
+	}
+	if c.Context == nil {
+		c.Context = context.Background()
 	}
 	return nil
 }

@@ -218,6 +218,26 @@ func TestCancellingTheContextAborts(t *testing.T) {
 	})
 }
 
+func TestCancellingTheContextEndsTheWaitForRoom(t *testing.T) {
+	inBoth(t, 2, func(t *testing.T, f *fixture) {
+		f.cfg.Timeout = time.Minute
+		var cancel context.CancelFunc
+		f.cfg.Context, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		k := f.kernel("loop_polling")
+		var err error
+		for range 1 << 20 { // more than any ring holds
+			if _, err = f.Submit(1, k, nil); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		f.worksAgain()
+	})
+}
+
 func TestAnArenaThatDoesNotFitIsAFault(t *testing.T) {
 	inBoth(t, 2, func(t *testing.T, f *fixture) {
 		f.submit(1, f.kernel("use_arena"), Int(1<<50), Heap(0))

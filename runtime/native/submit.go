@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -115,7 +114,7 @@ func (e *Engine) waitForRoom(rank int, q *queue, g *ring, n int64) error {
 		return nil
 	}
 	e.ringBell(rank)
-	return e.waitUntil(context.Background(), fits)
+	return e.waitUntil(e.cfg.Context, fits)
 }
 
 // ringBell wakes the rank if it sleeps.

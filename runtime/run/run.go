@@ -144,7 +144,7 @@ func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 		return nil, err
 	}
 	u.o.stage("starting ranks")
-	cfg := native.Config{Ranks: u.o.Ranks, Mode: u.o.Workers, EnginePath: u.engine, Timeout: u.o.Timeout}
+	cfg := native.Config{Ranks: u.o.Ranks, Mode: u.o.Workers, EnginePath: u.engine, Timeout: u.o.Timeout, Context: ctx}
 	if u.o.Sanitize != toolchain.NoSanitizer { // its shadow memory does not like large address spaces
 		cfg.WindowBytes, cfg.HeapBytes = 4<<20, 64<<20
 	}
