@@ -1,24 +1,36 @@
 package ptx
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
-	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
-// LLVM versions that take the typed pointers which we emit.
+// Versions of LLVM that we know, the newest first. Our text has typed pointers: from 17 on LLVM reads them as
+// pointers without a type.
 var versions = []int{19, 18, 17, 16, 15, 14}
 
 // ErrNoLLVM says that neither libLLVM nor llc is there.
-var ErrNoLLVM = errors.New("GPU kernels need LLVM 14 to 19: install libllvm14 (Debian), or set PTOC_LLVM to a libLLVM or an llc")
+var ErrNoLLVM = errors.New("GPU kernels need LLVM 14 to 19: install libllvm19 (Debian 12), or set PTOC_LLVM to a libLLVM or an llc")
+
+// LLVM turns LLVM IR into code: a libLLVM, in this process, or an llc.
+type LLVM struct {
+	Path    string
+	Version int
+	compile func(text string, g goal) (string, error)
+}
+
+func (l *LLVM) inProcess() bool { return isLibrary(l.Path) }
+
+// isLibrary tells a libLLVM from an llc.
+func isLibrary(path string) bool { return strings.Contains(filepath.Base(path), ".so") }
+
+func (l *LLVM) String() string { return fmt.Sprintf("LLVM %d (%s)", l.Version, l.Path) }
 
 // goal is what LLVM makes of IR.
 type goal struct {
@@ -31,13 +43,22 @@ const baseArch = "sm_80"
 
 // Compile turns LLVM IR into PTX for arch ("sm_80").
 func Compile(text, arch string) (string, error) {
-	out, err := compile(text, goal{triple: "nvptx64-nvidia-cuda", cpu: baseArch, features: "+ptx70"})
-	if err != nil || arch == baseArch {
-		return out, err
+	l, err := Find()
+	if err != nil {
+		return "", err
 	}
+	return l.Compile(text, arch)
+}
+
+// Compile turns LLVM IR into PTX for arch ("sm_80").
+func (l *LLVM) Compile(text, arch string) (string, error) {
 	version, err := ptxVersion(arch)
 	if err != nil {
 		return "", err
+	}
+	out, err := l.compile(text, goal{triple: "nvptx64-nvidia-cuda", cpu: baseArch, features: "+ptx70"})
+	if err != nil || arch == baseArch {
+		return out, err
 	}
 	out = strings.Replace(out, "\n.version 7.0\n", "\n.version "+version+"\n", 1)
 	return strings.Replace(out, "\n.target "+baseArch, "\n.target "+arch, 1), nil
@@ -49,19 +70,12 @@ func Object(text string) ([]byte, error) {
 	if runtime.GOARCH != "amd64" {
 		return nil, ErrNoLLVM
 	}
-	out, err := compile(text, goal{triple: "x86_64-unknown-linux-gnu", cpu: "x86-64", features: "+sse4.1,+fma,+f16c,+avx2", object: true})
+	l, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.compile(text, goal{triple: "x86_64-unknown-linux-gnu", cpu: "x86-64", features: "+sse4.1,+fma,+f16c,+avx2", object: true})
 	return []byte(out), err
-}
-
-func compile(text string, g goal) (string, error) {
-	lib, err := library()
-	if err == nil {
-		return lib.compile(text, g)
-	}
-	if llc, llcErr := findLLC(); llcErr == nil {
-		return runLLC(llc, text, g)
-	}
-	return "", err
 }
 
 // ptxVersion is the lowest that knows the architecture.
@@ -74,191 +88,75 @@ func ptxVersion(arch string) (string, error) {
 	return v, nil
 }
 
-// llvm is libLLVM's C API.
-type llvm struct {
-	name                                                    string // of the file
-	contextCreate, parseIR, targetFromTriple, createMachine uintptr
-	dispose                                                 map[string]uintptr
-	bufferCopy, bufferStart, bufferSize, emit               uintptr
-	runPasses, passOptions, disposePassOptions              uintptr
+// Find is the LLVM that $PTOC_LLVM names; without it the newest libLLVM, or else the newest llc.
+func Find() (*LLVM, error) {
+	named := os.Getenv("PTOC_LLVM")
+	find, _ := found.LoadOrStore(named, sync.OnceValues(func() (*LLVM, error) { return find(named) }))
+	return find.(func() (*LLVM, error))()
 }
 
-var library = sync.OnceValues(openLibrary)
+// found is what was found, by $PTOC_LLVM: a libLLVM is opened once.
+var found sync.Map
 
-// openLibrary opens the newest libLLVM that it finds.
-func openLibrary() (*llvm, error) {
-	var names []string
-	if p := os.Getenv("PTOC_LLVM"); p != "" {
-		if !strings.Contains(p, ".so") {
-			return nil, ErrNoLLVM // an llc
-		}
-		names = []string{p}
-	} else {
-		for _, v := range versions {
-			names = append(names, fmt.Sprintf("libLLVM-%d.so.1", v), fmt.Sprintf("libLLVM.so.%d.1", v), fmt.Sprintf("libLLVM-%d.so", v),
-				fmt.Sprintf("/usr/lib/llvm-%d/lib/libLLVM.so.1", v))
-		}
-	}
-	for _, name := range names {
-		h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+func find(named string) (*LLVM, error) {
+	if named != "" {
+		l, err := open(named)
 		if err != nil {
-			continue
+			return nil, fmt.Errorf("PTOC_LLVM: %s is no use: %w; %w", named, err, ErrNoLLVM)
 		}
-		if l := bindLibrary(h); l != nil {
-			l.name = name
+		return l, nil
+	}
+	for _, c := range candidates() {
+		if l := first(c); l != nil {
 			return l, nil
 		}
 	}
 	return nil, ErrNoLLVM
 }
 
-// bindLibrary finds the functions; nil if the library lacks one, or the NVPTX backend.
-func bindLibrary(h uintptr) *llvm {
-	ok := true
-	sym := func(name string) uintptr {
-		p, err := purego.Dlsym(h, "LLVM"+name)
-		ok = ok && err == nil
-		return p
-	}
-	for _, part := range []string{"TargetInfo", "Target", "TargetMC", "AsmPrinter"} {
-		if f := sym("InitializeNVPTX" + part); ok {
-			purego.SyscallN(f)
-		}
-		if f, err := purego.Dlsym(h, "LLVMInitializeX86"+part); err == nil {
-			purego.SyscallN(f)
+// Installed are all that are found without $PTOC_LLVM, in the order of preference.
+func Installed() (all []*LLVM) {
+	for _, c := range candidates() {
+		l := first(c)
+		if l != nil && !slices.ContainsFunc(all, func(o *LLVM) bool { return o.Version == l.Version && o.inProcess() == l.inProcess() }) {
+			all = append(all, l)
 		}
 	}
-	l := &llvm{contextCreate: sym("ContextCreate"), parseIR: sym("ParseIRInContext"), targetFromTriple: sym("GetTargetFromTriple"),
-		createMachine: sym("CreateTargetMachine"), bufferCopy: sym("CreateMemoryBufferWithMemoryRangeCopy"), bufferStart: sym("GetBufferStart"),
-		bufferSize: sym("GetBufferSize"), emit: sym("TargetMachineEmitToMemoryBuffer"), runPasses: sym("RunPasses"),
-		passOptions: sym("CreatePassBuilderOptions"), disposePassOptions: sym("DisposePassBuilderOptions"), dispose: map[string]uintptr{}}
-	for _, what := range []string{"ContextDispose", "DisposeModule", "DisposeTargetMachine", "DisposeMemoryBuffer", "DisposeMessage",
-		"GetErrorMessage", "DisposeErrorMessage"} {
-		l.dispose[what] = sym(what)
-	}
-	if !ok {
-		return nil
-	}
-	return l
+	return all
 }
 
-// cString is a zero-terminated copy.
-func cString(s string) *byte { return &append([]byte(s), 0)[0] }
-
-func goString(p uintptr) string {
-	if p == 0 {
-		return ""
-	}
-	n := 0
-	base := *(*unsafe.Pointer)(unsafe.Pointer(&p))
-	for *(*byte)(unsafe.Add(base, n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice((*byte)(base), n))
-}
-
-// ptr is an argument that points to p. LLVM reads and writes there, so p may neither be collected nor move with a
-// goroutine's stack before keep is unpinned.
-func ptr[T any](keep *runtime.Pinner, p *T) uintptr {
-	keep.Pin(p)
-	return uintptr(unsafe.Pointer(p))
-}
-
-func call(f uintptr, args ...uintptr) uintptr {
-	r, _, _ := purego.SyscallN(f, args...)
-	return r
-}
-
-// compile parses, optimises and emits in a context of its own.
-func (l *llvm) compile(text string, g goal) (string, error) {
-	var keep runtime.Pinner
-	defer keep.Unpin()
-	ctx := call(l.contextCreate)
-	defer call(l.dispose["ContextDispose"], ctx)
-	in, name := cString(text), cString("kernels.ll")
-	buf := call(l.bufferCopy, ptr(&keep, in), uintptr(len(text)), ptr(&keep, name))
-	var mod, msg uintptr
-	if call(l.parseIR, ctx, buf, ptr(&keep, &mod), ptr(&keep, &msg))&1 != 0 { // takes buf
-		return "", l.failure("LLVM does not accept the kernels' IR", msg)
-	}
-	defer call(l.dispose["DisposeModule"], mod)
-	triple, cpu, feat := cString(g.triple), cString(g.cpu), cString(g.features)
-	var target uintptr
-	if call(l.targetFromTriple, ptr(&keep, triple), ptr(&keep, &target), ptr(&keep, &msg))&1 != 0 {
-		return "", l.failure("LLVM has no backend for "+g.triple, msg)
-	}
-	const aggressive, relocPIC, modelDefault = 3, 2, 0
-	tm := call(l.createMachine, target, ptr(&keep, triple), ptr(&keep, cpu), ptr(&keep, feat), aggressive, relocPIC, modelDefault)
-	defer call(l.dispose["DisposeTargetMachine"], tm)
-	opts := call(l.passOptions)
-	defer call(l.disposePassOptions, opts)
-	passes := cString("default<O2>")
-	if e := call(l.runPasses, mod, ptr(&keep, passes), tm, opts); e != 0 {
-		return "", fmt.Errorf("LLVM's optimiser: %s", goString(call(l.dispose["GetErrorMessage"], e)))
-	}
-	var out uintptr
-	kind := uintptr(0)
-	if g.object {
-		kind = 1
-	}
-	if call(l.emit, tm, mod, kind, ptr(&keep, &msg), ptr(&keep, &out))&1 != 0 {
-		return "", l.failure("LLVM cannot emit the kernels", msg)
-	}
-	defer call(l.dispose["DisposeMemoryBuffer"], out)
-	start := call(l.bufferStart, out)
-	base := *(*unsafe.Pointer)(unsafe.Pointer(&start))
-	return string(unsafe.Slice((*byte)(base), call(l.bufferSize, out))), nil
-}
-
-func (l *llvm) failure(what string, msg uintptr) error {
-	text := goString(msg)
-	if msg != 0 {
-		call(l.dispose["DisposeMessage"], msg)
-	}
-	return fmt.Errorf("%s: %s", what, text)
-}
-
-// findLLC finds an llc of a version that we know.
-func findLLC() (string, error) {
-	if p := os.Getenv("PTOC_LLVM"); strings.Contains(p, ".so") {
-		return "", ErrNoLLVM // a library, and it could not be opened
-	} else if p != "" {
-		return p, nil
-	}
-	names := []string{}
+// candidates are where LLVM may be: the names of one thing are together.
+func candidates() (groups [][]string) {
 	for _, v := range versions {
-		names = append(names, fmt.Sprintf("llc-%d", v), fmt.Sprintf("/usr/lib/llvm-%d/bin/llc", v))
+		groups = append(groups, libraryNames(v))
 	}
-	for _, n := range append(names, "llc") {
-		if p, err := exec.LookPath(n); err == nil {
-			return p, nil
-		}
+	for _, v := range versions {
+		groups = append(groups, []string{fmt.Sprintf("llc-%d", v), fmt.Sprintf("/usr/lib/llvm-%d/bin/llc", v)})
 	}
-	return "", ErrNoLLVM
+	return append(groups, []string{"llc"})
 }
 
-// runLLC compiles with llc, and with the opt beside it if there is one.
-func runLLC(llc, text string, g goal) (string, error) {
-	if opt := strings.Replace(llc, "llc", "opt", 1); opt != llc {
-		if p, err := exec.LookPath(opt); err == nil {
-			if text, err = pipe(text, p, "-O2", "-S", "-o", "-", "-"); err != nil {
-				return "", err
-			}
+func first(paths []string) *LLVM {
+	for _, p := range paths {
+		if l, err := open(p); err == nil {
+			return l
 		}
 	}
-	args := []string{"-O3", "-mtriple=" + g.triple, "-mcpu=" + g.cpu, "-mattr=" + g.features, "-relocation-model=pic", "-o", "-", "-"}
-	if g.object {
-		args = append(args, "-filetype=obj")
-	}
-	return pipe(text, llc, args...)
+	return nil
 }
 
-func pipe(text, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
-	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", name, err, errs.String())
+// open takes a library or a program, if it is of a version that we know and has the backend for GPUs.
+func open(path string) (l *LLVM, err error) {
+	if isLibrary(path) {
+		l, err = openLibrary(path)
+	} else {
+		l, err = openLLC(path)
 	}
-	return out.String(), nil
+	if err != nil {
+		return nil, err
+	}
+	if oldest, newest := versions[len(versions)-1], versions[0]; l.Version < oldest || l.Version > newest {
+		return nil, fmt.Errorf("it is LLVM %d", l.Version)
+	}
+	return l, nil
 }
