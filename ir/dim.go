@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"sort"
 	"strconv"
@@ -424,4 +425,31 @@ func Product(dims []Dim) Dim {
 		p = p.Mul(d)
 	}
 	return p
+}
+
+// ProductBelow is the product of extents; false if it, or its part that is known now, is above limit: where a
+// coefficient does not fit 64 bits, arithmetic on dims wraps around.
+func ProductBelow(limit uint64, dims []Dim) (Dim, bool) {
+	size, zero := uint64(1), false
+	for _, d := range dims {
+		zero = zero || d.Is(0)
+		over, n := bits.Mul64(size, d.magnitude())
+		if size = n; over != 0 || size > limit {
+			size = limit + 1
+		}
+	}
+	return Product(dims), zero || size <= limit
+}
+
+// magnitude is the sum of d's coefficients without their signs, at most the largest number.
+func (d Dim) magnitude() uint64 {
+	var sum uint64
+	for _, t := range d.terms {
+		n := uint64(max(t.coef, -t.coef)) // that of the smallest number is 1 << 63
+		next, carry := bits.Add64(sum, n, 0)
+		if sum = next; carry != 0 {
+			return math.MaxUint64
+		}
+	}
+	return sum
 }

@@ -4,6 +4,7 @@ import (
 	"ptoc/codegen/target"
 	"ptoc/ir"
 	"ptoc/lang/diag"
+	"ptoc/lang/source"
 )
 
 // planMemory gives every tile, and every tensor that a kernel creates, its place in the function's
@@ -74,6 +75,8 @@ type planner struct {
 	regs  map[*ir.Value]bool // tiles that need none
 	order []*buffer
 	end   int
+
+	tooLarge bool // was reported
 }
 
 func (p *planner) plan() {
@@ -163,18 +166,44 @@ func (p *planner) lastUse(op *ir.Op, home *ir.Block) int {
 func (p *planner) bytesOf(v *ir.Value) (ir.Dim, bool) {
 	switch t := v.Type.(type) {
 	case *ir.Tile:
-		return ir.Product(t.Storage()).Scale(int64(t.DType.Size())), true
+		return p.sizeOf(v, t.Storage()), true
 	case *ir.Tensor:
 		if v.Def == nil || v.Def.Kind != ir.CreateTensor {
 			return ir.Dim{}, false
 		}
-		if d := t.Bytes(); p.knownAtStart(d) {
+		if d := p.sizeOf(v, t.Dims); p.knownAtStart(d) {
 			return d, true
 		}
 		p.c.Diags.Errorf(diag.ScratchSize, v.Def.Span, "the size of a created tensor must be known when the kernel starts").
 			Help("make it as large as it can get, and use a slice of it")
 	}
 	return ir.Dim{}, false
+}
+
+// addressSpace is more scratch than any kernel can have; sums of sizes below it fit 64 bits.
+const addressSpace = 1 << 47
+
+func (p *planner) sizeOf(v *ir.Value, dims []ir.Dim) ir.Dim {
+	dt := ir.DTypeOf(v.Type)
+	if bytes, ok := ir.ProductBelow(addressSpace, append([]ir.Dim{ir.ConstDim(int64(dt.Size()))}, dims...)); ok {
+		return bytes
+	}
+	if !p.tooLarge { // what is made of it is as large
+		p.tooLarge = true
+		p.c.Diags.Errorf(diag.BadValue, p.placeOf(v), "%s takes more memory than a machine can have", v.Type).
+			Help("work on a part at a time")
+	}
+	return ir.Dim{}
+}
+
+func (p *planner) placeOf(v *ir.Value) source.Span {
+	switch {
+	case v.Def != nil:
+		return v.Def.Span
+	case v.Owner != nil && v.Owner.Parent != nil:
+		return v.Owner.Parent.Span
+	}
+	return p.f.Span
 }
 
 func (p *planner) knownAtStart(d ir.Dim) bool {

@@ -107,7 +107,7 @@ func (e *fn) atom(a ir.Atom, vars bool) string {
 func (e *fn) part(d ir.Dim, vars bool) string {
 	s, _ := e.dimText(d, vars)
 	if _, ok := d.Const(); ok && !vars {
-		return "(__int128)" + s
+		return "ptoc_size(" + s + ")"
 	}
 	if _, ok := d.Const(); ok {
 		return "(i64)" + s

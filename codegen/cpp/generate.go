@@ -166,8 +166,8 @@ func unpack(dt ir.DType, slot string) string {
 	return fmt.Sprintf("(%s)%s", regType(dt), slot)
 }
 
-// arenaEntry prints the function that says how much scratch the kernel needs. It computes in 128 bits:
-// sizes that do not fit 64 must not look small.
+// arenaEntry prints the function that says how much scratch the kernel needs. It computes with ptoc_size:
+// sizes that do not fit 64 bits must not look small.
 func (g *gen) arenaEntry(w *writer, e *fn) bool {
 	need := g.scratch.Of(e.f)
 	if need.Is(0) {
@@ -186,7 +186,7 @@ func (g *gen) arenaEntry(w *writer, e *fn) bool {
 	})
 	for _, p := range e.f.Params() {
 		if mentioned[p] {
-			w.line("__int128 %s = args[%d];", e.names[p], slot)
+			w.line("ptoc_size %s = args[%d];", e.names[p], slot)
 		}
 		if t, ok := p.Type.(*ir.Tensor); ok && t.Window {
 			slot++
@@ -195,7 +195,7 @@ func (g *gen) arenaEntry(w *writer, e *fn) bool {
 	}
 	for _, s := range e.syms {
 		if mentioned[s] {
-			w.line("__int128 %s = args[%d];", e.symName[s], slot)
+			w.line("ptoc_size %s = args[%d];", e.symName[s], slot)
 		}
 		slot++
 	}
@@ -203,8 +203,8 @@ func (g *gen) arenaEntry(w *writer, e *fn) bool {
 		w.line("return %d;", c)
 	} else {
 		n := e.fresh("n")
-		w.line("__int128 %s = %s;", n, e.plainDim(need))
-		w.line("return %s > 0x7fffffffffffffffLL ? 0x7fffffffffffffffLL : %s < 0 ? 0 : (i64)%s;", n, n, n)
+		w.line("%s %s = %s;", g.use("ptoc_size"), n, e.plainDim(need))
+		w.line("return %s.over ? 0x7fffffffffffffffLL : %s.n < 0 ? 0 : (i64)%s.n;", n, n, n)
 	}
 	w.close("}")
 	return true

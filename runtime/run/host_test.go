@@ -253,11 +253,39 @@ def step(y: pl.Out[pl.Tensor[[1], pl.FP32]], k: pl.Scalar[pl.INDEX]):
     t = pl.create_tensor([k, k], dtype=pl.FP32)
     y[0] = t[k - 1, k - 1]
 `
-	for k, code := range map[string]string{"-3": "E0715", "1000000": "E0718", "2147483648": "E0718", "4294967296": "E0718"} {
+	flat := strings.Replace(program, "[k, k]", "[k // 3 * 2, k, k % 1000 + k // 2, max(k, 7)]", 1)
+	flat = strings.Replace(flat, "t[k - 1, k - 1]", "t[0, 0, 0, 0]", 1)
+	for k, code := range map[string]string{"-3": "E0715", "1000000": "E0718", "2147483648": "E0718", "4294967296": "E0718",
+		"9223372036854775807": "E0718"} {
 		for _, w := range ways(t) {
-			_, err := Run(context.Background(), w.options(Options{File: file(t, program), Ins: []string{"k=" + k}}))
-			if err == nil || !strings.Contains(render(err), code) {
-				t.Errorf("k = %s, %v: %v", k, w, err)
+			for _, text := range []string{program, flat} {
+				_, err := Run(context.Background(), w.options(Options{File: file(t, text), Ins: []string{"k=" + k}}))
+				if err == nil || !strings.Contains(render(err), code) {
+					t.Errorf("k = %s, %v: %v", k, w, err)
+				}
+			}
+		}
+	}
+}
+
+// What is too large whatever the arguments are is an error before anything runs.
+func TestScratchThatNoMachineHasIsAnError(t *testing.T) {
+	const program = `
+N = pl.dynamic("N")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[N], pl.FP32], y: pl.Out[pl.Tensor[[1], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    t = pl.create_tensor(SHAPE, dtype=pl.FP32)
+    y[0] = t[0, 0] + x[0]
+`
+	for shape, possible := range map[string]bool{"[2**20, N]": true, "[2**40, 2**40]": false, "[N * 2**40, 2**40]": false,
+		"[k * 2**62, 4]": false, "[0, 2**62]": true, "[2**62, 2 * k]": false} {
+		for _, w := range ways(t) {
+			text := strings.Replace(program, "SHAPE", shape, 1)
+			_, err := Run(context.Background(), w.options(Options{File: file(t, text), Defines: map[string]string{"N": "2"}, Ins: []string{"k=1"}}))
+			refused := err != nil && strings.Contains(render(err), ":6:9 error E0313")
+			if refused == possible {
+				t.Errorf("%s, %v: %v", shape, w, err)
 			}
 		}
 	}
