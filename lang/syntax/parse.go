@@ -210,6 +210,9 @@ func (p *parser) from(at source.Span) source.Span {
 // after is the empty place just behind the last consumed token.
 func (p *parser) after() source.Span {
 	i := max(p.pos-1, 0)
+	for i > 0 && p.toks[i].kind.isLayout() {
+		i-- // a line end stands behind the comment
+	}
 	return source.Span{File: p.src, Start: p.toks[i].end, End: p.toks[i].end}
 }
 
@@ -231,10 +234,14 @@ func (p *parser) fail(code diag.Code, at source.Span, format string, args ...any
 	panic(bailout{})
 }
 
-// garbled says whether the scanner had to complain about this statement already: what the parser would say
-// of it is then only a consequence.
+// garbled says whether the scanner had to complain about this line already: what the parser would say of it
+// is then only a consequence.
 func (p *parser) garbled() bool {
-	start, end := p.toks[p.line].start, p.toks[p.pos].end
+	last := p.pos
+	for !p.toks[last].kind.endsStmt() {
+		last++
+	}
+	start, end := p.toks[p.line].start, p.toks[last].end
 	for _, d := range p.scanErrs {
 		if d.At.Start >= start && d.At.Start < end {
 			return true
@@ -247,6 +254,9 @@ func (p *parser) garbled() bool {
 func (p *parser) failExpected(what string) {
 	if p.garbled() {
 		panic(bailout{})
+	}
+	if p.kind() == kIndent {
+		p.fail(diag.UnexpectedIndent, p.span(p.pos+1), indentedForNothing)
 	}
 	at, found := p.span(p.pos), p.found()
 	if p.kind().isLayout() {

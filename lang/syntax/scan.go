@@ -27,6 +27,7 @@ type scanner struct {
 
 	indents []int   // columns of the open blocks; the first is 0
 	opens   []token // open brackets; inside them line ends mean nothing
+	garbled bool    // a mistake with brackets of this statement was reported
 	pos     int
 
 	indentChar byte             // what the first indented line used: ' ' or '\t'
@@ -96,8 +97,11 @@ func (s *scanner) last() kind {
 
 // lineEnd stands on a line end: the logical line is over unless a bracket is open.
 func (s *scanner) lineEnd() {
-	if len(s.opens) == 0 && !s.last().isLayout() {
-		s.emit(kNewline, s.pos, s.pos)
+	if len(s.opens) == 0 {
+		s.garbled = false
+		if !s.last().isLayout() {
+			s.emit(kNewline, s.pos, s.pos)
+		}
 	}
 	s.skipNewline()
 	s.lineStart()
@@ -278,14 +282,13 @@ func (s *scanner) closeAll(at int) {
 		end = int(s.toks[n-1].end)
 	}
 	open := s.opens[len(s.opens)-1]
-	s.errs.Errorf(diag.UnclosedBracket, s.file.Span(int(open.start), int(open.end)),
-		"%q is never closed", s.text[open.start:open.end]).
+	s.complain(diag.UnclosedBracket, s.file.Span(int(open.start), int(open.end)), "%q is never closed", s.text[open.start:open.end]).
 		Note(s.file.Span(end, end), "the statement seems to end here").
 		Fix(s.file.Span(end, end), closing(open.kind), "close it")
 	for i := len(s.opens) - 1; i >= 0; i-- {
 		s.emit(s.opens[i].kind+1, end, end)
 	}
-	s.opens = s.opens[:0]
+	s.opens, s.garbled = s.opens[:0], false
 	s.emit(kNewline, end, end)
 }
 

@@ -187,19 +187,12 @@ func (s *scanner) punct(op operatorText) {
 	case kLParen, kLBrack, kLBrace:
 		s.opens = append(s.opens, token{op.kind, int32(start), int32(s.pos)})
 	case kRParen, kRBrack, kRBrace:
-		if len(s.opens) == 0 {
-			at := s.file.Span(start, s.pos)
-			s.errs.Errorf(diag.UnmatchedBracket, at, "%q closes nothing", op.text).Fix(at, "", "delete it")
-			return
+		if n := len(s.opens); n > 0 && op.kind == s.opens[n-1].kind+1 {
+			s.opens = s.opens[:n-1]
+			break
 		}
-		open := s.opens[len(s.opens)-1]
-		s.opens = s.opens[:len(s.opens)-1]
-		if want := open.kind + 1; op.kind != want {
-			at := s.file.Span(start, s.pos)
-			s.errs.Errorf(diag.UnmatchedBracket, at, "%q cannot close %q", op.text, s.text[open.start:open.end]).
-				Note(s.file.Span(int(open.start), int(open.end)), "opened here").
-				Fix(at, closing(open.kind), "write %q", closing(open.kind))
-			op.kind = want
+		if op.kind = s.unmatched(op.kind, start); op.kind == kEOF {
+			return
 		}
 	}
 	s.emit(op.kind, start, s.pos)

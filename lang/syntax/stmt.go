@@ -80,8 +80,10 @@ func (p *parser) indented() (out []Stmt) {
 	return out
 }
 
+const indentedForNothing = "this line is indented for no reason"
+
 func (p *parser) unexpectedIndent() []Stmt {
-	p.errorf(diag.UnexpectedIndent, p.span(p.pos+1), "this line is indented for no reason")
+	p.errorf(diag.UnexpectedIndent, p.span(p.pos+1), indentedForNothing)
 	return p.indented()
 }
 

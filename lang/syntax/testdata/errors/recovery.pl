@@ -50,3 +50,12 @@ def odd(x):
     if b:
         c = 3
     return c
+
+
+@pl.jit.inline  # what follows belongs to it
+    def indented(x):  # ERROR "E0104: this line is indented for no reason"
+        return x
+
+
+def without(x):
+    @pl.jit.inline  # ERROR "E0101: expected 'def', found a change of indentation"
