@@ -10,6 +10,7 @@ type run struct {
 	blocks      []*block
 	live        int // threads that have not ended
 	steps       int64
+	stats       Stats
 	limit       int64
 	clockStep   int64
 	globalRaces bool

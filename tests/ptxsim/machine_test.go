@@ -186,6 +186,37 @@ func TestAsyncCopiesArriveWhenTheyAreWaitedFor(t *testing.T) {
 	bad(t, tile+put+issue+"cp.async.wait_all; ld.shared.u32 r0, [d12];", 32, "shared")
 }
 
+// Four groups of one copy each, of which a thread waits for all but the last two.
+func TestLaterGroupsStayInFlight(t *testing.T) {
+	put := "mad.lo.u32 r1, r30, 3, 1; st.global.u32 [d14], r1; bar.sync 0; setp.eq.u32 p1, r30, 0; "
+	var issue string
+	for i := range 4 {
+		issue += fmt.Sprintf("@p1 cp.async.ca.shared.global [d11+%d], [d15+%d], 4; cp.async.commit_group; ", 4*i, 4*i)
+	}
+	read := func(wait, i int) string {
+		return fmt.Sprintf("%s%s%scp.async.wait_group %d; bar.sync 0; ld.shared.u32 r0, [d11+%d];", tile, put, issue, wait, 4*i)
+	}
+	for i := range 4 {
+		for wait := range 5 {
+			if i+wait < 4 {
+				good(t, read(wait, i), 32, func(int) uint32 { return uint32(3*i + 1) })
+			} else {
+				bad(t, read(wait, i), 32, "while a cp.async of thread 0 still writes it")
+			}
+		}
+	}
+}
+
+func TestACopyInFlightKeepsItsSourceAndItsDestination(t *testing.T) {
+	start := "st.global.u32 [d14], r30; bar.sync 0; setp.eq.u32 p1, r30, 0; @p1 cp.async.ca.shared.global [d11], [d15], 4; cp.async.commit_group; "
+	end := "cp.async.wait_all; bar.sync 0; ld.shared.u32 r0, [d11];"
+	good(t, tile+start+end, 32, func(int) uint32 { return 0 })
+	good(t, tile+start+"cp.async.wait_group 0; @p1 st.global.u32 [d15], 7; "+end, 32, func(int) uint32 { return 0 })
+	bad(t, tile+start+"@p1 st.global.u32 [d15], 7; "+end, 32, "the source of a cp.async", "written before it was waited for")
+	bad(t, tile+start+"@p1 st.shared.u32 [d11], 7; "+end, 32, "still writes it")
+	bad(t, tile+start+"@p1 cp.async.ca.shared.global [d11], [d15+4], 4; "+end, 32, "still writes it")
+}
+
 // Must stand last: it looks at what the tests above ran.
 func TestProgramsOfThisFileAssemble(t *testing.T) {
 	var b strings.Builder

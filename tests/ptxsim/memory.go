@@ -114,7 +114,6 @@ type access struct {
 	strong bool // relaxed, acquire, release, volatile, atom, red
 	sync   bool // acquire or release: the word is a signal
 	elem   int  // width of one element
-	async  bool // cp.async's write
 }
 
 // bytes checks an access of thread t and returns the memory.

@@ -1,5 +1,7 @@
 package ptxsim
 
+import "slices"
+
 // Matrix instructions of a warp. The layouts are those of the PTX manual's figures: groupID = lane/4,
 // threadID_in_group = lane%4.
 
@@ -105,6 +107,7 @@ func genMma(c *compiler, m *mods) {
 	}
 	d, a, b, e := c.fragmentRegs(0, fc.regs), c.fragmentRegs(1, fa.regs), c.fragmentRegs(2, fb.regs), c.fragmentRegs(3, fc.regs)
 	c.out.warp = func(lanes []*thread) {
+		countProduct(lanes)
 		x, y, acc := fa.gather(lanes, a, 16, shape.k), fb.gather(lanes, b, shape.k, 8), fc.gather(lanes, e, 16, 8)
 		for i := range 16 {
 			for j := range 8 {
@@ -116,6 +119,17 @@ func genMma(c *compiler, m *mods) {
 			}
 		}
 		fc.scatter(lanes, d, 8, acc)
+	}
+}
+
+func countProduct(lanes []*thread) {
+	stats := &lanes[0].block.run.stats
+	stats.Products++
+	inFlight := func(t *thread) bool {
+		return len(t.copies) > 0 || slices.ContainsFunc(t.groups, func(g []asyncCopy) bool { return len(g) > 0 })
+	}
+	if slices.ContainsFunc(lanes, inFlight) {
+		stats.Ahead++
 	}
 }
 

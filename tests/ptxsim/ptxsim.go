@@ -63,7 +63,9 @@ type Config struct {
 
 // Stats says what a run cost.
 type Stats struct {
-	Steps int64 // instructions executed, over all threads
+	Steps    int64 // instructions executed, over all threads
+	Products int64 // matrix products executed, over all warps
+	Ahead    int64 // those of them that ran while copies of their threads were in flight
 }
 
 // Launch runs one kernel to its end.

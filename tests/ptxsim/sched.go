@@ -29,6 +29,7 @@ func RunAll(launches []Launch) (st Stats, err error) {
 		}
 	}
 	defer func() {
+		st = r.stats
 		st.Steps = r.steps
 		switch e := recover().(type) {
 		case nil:

@@ -1,5 +1,7 @@
 package ptxsim
 
+import "bytes"
+
 // Barriers, fences, atomics, and asynchronous copies.
 
 var syncTable = map[string]func(*compiler, *mods){
@@ -136,10 +138,12 @@ func genAtom(c *compiler, m *mods) {
 	}
 }
 
-// asyncCopy is a cp.async that has been issued: its bytes arrive when the thread waits for them.
+// asyncCopy is a cp.async that has been issued: its bytes arrive when the thread waits for them. They may be read at
+// any time before.
 type asyncCopy struct {
-	to   uint64
-	data []byte
+	to, from uint64
+	data     []byte
+	have     int // how many of them are the source's
 }
 
 func genCp(c *compiler, m *mods) {
@@ -181,7 +185,7 @@ func (c *compiler) asyncCopy(m *mods) {
 	if len(c.in.args) == 4 {
 		n = c.src(3, typeNames["u32"])
 	}
-	write := &access{size: size, elem: size, write: true, async: true}
+	write := &access{size: size, elem: size, write: true}
 	c.out.run = func(th *thread) {
 		have := int(uint32(th.r[n]))
 		if have > size {
@@ -194,7 +198,7 @@ func (c *compiler) asyncCopy(m *mods) {
 		}
 		data := make([]byte, size)
 		th.asyncRead(data[:have], src, size)
-		th.copies = append(th.copies, asyncCopy{dst, data})
+		th.copies = append(th.copies, asyncCopy{dst, src, data, have})
 	}
 }
 
@@ -214,6 +218,11 @@ var oneByte = access{size: 1, elem: 1, read: true}
 func (t *thread) arrive(keep int) {
 	for len(t.groups) > keep {
 		for _, cp := range t.groups[0] {
+			again := make([]byte, cp.have)
+			t.asyncRead(again, cp.from, len(cp.data))
+			if !bytes.Equal(again, cp.data[:cp.have]) {
+				t.fail("the source of a cp.async, %s, was written before it was waited for", t.block.mem.describe(cp.from))
+			}
 			copy(t.block.shared[cp.to:], cp.data)
 			now := t.mark()
 			for i := range cp.data {
