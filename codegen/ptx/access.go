@@ -67,7 +67,7 @@ func (e *fn) element(m *memory, offs []val) val {
 
 // rectangle is part of m.
 func (e *fn) rectangle(m *memory, offs []val, dims []ir.Dim) *memory {
-	return &memory{ptr: e.element(m, offs), dom: m.dom, Layout: lower.Layout{Dims: dims, Strides: m.Strides}, dt: m.dt, root: m.root}
+	return &memory{ptr: e.element(m, offs), dom: m.dom, Layout: lower.Layout{Dims: dims, Strides: m.Strides}, dt: m.dt, root: m.root, lo: m.lo, hi: m.hi}
 }
 
 // peer checks that a peer is a rank of m's domain.
@@ -110,7 +110,7 @@ func (e *fn) view(op *ir.Op) {
 		m := e.data(op.Val("x"))
 		m.NeedContiguous(op, "pl.reshape")
 		dims := ir.ShapeOf(v.Type)
-		e.mems[v] = &memory{ptr: m.ptr, dom: m.dom, Layout: lower.RowMajor(dims), dt: m.dt, root: m.root}
+		e.mems[v] = &memory{ptr: m.ptr, dom: m.dom, Layout: lower.RowMajor(dims), dt: m.dt, root: m.root, lo: m.lo, hi: m.hi}
 	}
 }
 
@@ -125,6 +125,7 @@ func (e *fn) create(op *ir.Op) {
 		}
 	}
 	m := &memory{ptr: e.place(v), Layout: lower.RowMajor(t.Dims), dt: t.DType, root: arenaRoot}
+	m.lo, m.hi = e.bytesOf(v, t.Dims)
 	e.mems[v] = m
 	zero := e.zero(t.DType)
 	e.spread(&nest{op: op, shape: t.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})

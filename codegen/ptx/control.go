@@ -13,10 +13,11 @@ import (
 
 // block emits the ops of a block up to its terminator.
 func (e *fn) block(b *ir.Block) {
-	for _, op := range b.Ops {
+	for i, op := range b.Ops {
 		if op.Kind.Terminator {
 			return
 		}
+		e.prepare(b.Ops[i:])
 		e.op(op)
 	}
 }
@@ -36,8 +37,7 @@ func (e *fn) forLoop(op *ir.Op) {
 	start, stop, step := e.scalarAs(op.Val("start"), ir.INDEX), e.scalarAs(op.Val("stop"), ir.INDEX), e.scalarAs(op.Val("step"), ir.INDEX)
 	trips := e.trips(op, start, stop, step)
 	phis, tiles := e.carryIn(op, body.Args[1:])
-	before, outer := e.pending.clone(), e.seen
-	e.kernel.seen = hazards{}
+	before := e.beginTurns(body)
 
 	head, in, out := e.label("for"), e.label("for_body"), e.label("for_end")
 	from := e.b
@@ -51,12 +51,11 @@ func (e *fn) forLoop(op *ir.Op) {
 	e.loops = append(e.loops, op)
 	e.block(body)
 	e.loops = e.loops[:len(e.loops)-1]
-	e.carryOn(body, phis, tiles)
+	e.carryOn(body, phis, tiles, before)
 	n.Incs = append(n.Incs, incoming(e.b.NewAdd(n, i64(1)), e.b))
 	e.b.NewBr(head)
 	e.at(out)
-	e.pending.join(before) // where the loop runs not at all
-	e.seen.join(outer)
+	e.endTurns(before)
 	e.carryOut(op, body.Args[1:])
 }
 
@@ -137,7 +136,7 @@ func (e *fn) enter(head, from *ll.Block, phis []*carried) {
 }
 
 // carryOn hands the yielded values on to the next iteration, all at the same time.
-func (e *fn) carryOn(body *ir.Block, phis []*carried, rest []*ir.Value) {
+func (e *fn) carryOn(body *ir.Block, phis []*carried, rest []*ir.Value, before order) {
 	args := body.Args
 	var yields []*ir.Value
 	if t := body.Terminator(); t != nil {
@@ -161,7 +160,7 @@ func (e *fn) carryOn(body *ir.Block, phis []*carried, rest []*ir.Value) {
 		from = append(from, at[v])
 	}
 	e.move(rest, from)
-	e.settleLoop()
+	e.settleLoop(before)
 	for i, c := range phis {
 		c.phi.Incs = append(c.phi.Incs, incoming(next[i], e.b))
 	}
@@ -224,6 +223,7 @@ func (e *fn) whileLoop(op *ir.Op) {
 	body := op.Regions[0]
 	phis, rest := e.carryIn(op, body.Args)
 	e.settle()
+	before := e.beginTurns(body)
 	head, out := e.label("while"), e.label("while_end")
 	from := e.b
 	e.b.NewBr(head)
@@ -243,9 +243,10 @@ func (e *fn) whileLoop(op *ir.Op) {
 		e.b.NewCondBr(e.scalarAs(in.Val("cond"), ir.BOOL), on, out)
 		e.at(on)
 	}
-	e.carryOn(body, phis, rest)
+	e.carryOn(body, phis, rest, before)
 	e.b.NewBr(head)
 	e.at(out)
+	e.endTurns(before)
 	e.carryOut(op, body.Args)
 }
 
@@ -265,12 +266,12 @@ func (e *fn) branch(op *ir.Op) {
 	}
 	then, els, out := e.label("then"), e.label("else"), e.label("if_end")
 	e.b.NewCondBr(e.scalarAs(op.Val("cond"), ir.BOOL), then, els)
-	before := e.pending.clone()
-	after := hazards{}
+	before := e.order
+	var after order
 	var phis []*ll.InstPhi
 	for i, start := range []*ll.Block{then, els} {
 		e.at(start)
-		e.kernel.pending = before.clone()
+		e.kernel.order = before.clone()
 		var values []val
 		if i < len(op.Regions) {
 			values = e.arm(op, op.Regions[i])
@@ -282,11 +283,15 @@ func (e *fn) branch(op *ir.Op) {
 				phis[k].Incs = append(phis[k].Incs, incoming(x, e.b))
 			}
 		}
-		after.join(e.pending)
+		if i == 0 {
+			after = e.order
+		} else {
+			after.join(e.order)
+		}
 		e.b.NewBr(out)
 	}
 	e.at(out)
-	e.kernel.pending = after
+	e.kernel.order = after
 	for _, r := range op.Results {
 		if _, ok := r.Type.(*ir.Scalar); ok {
 			e.vals[r] = phis[0]
@@ -330,7 +335,7 @@ func (e *fn) call(op *ir.Op) {
 			m := e.data(args[i])
 			m.NeedContiguous(op, callee.Name+" parameter "+p.Name)
 			e.agree(op, bind, t.Dims, m.Dims)
-			in.mems[p] = &memory{ptr: m.ptr, dom: m.dom, Layout: lower.RowMajor(t.Dims), dt: m.dt, root: m.root}
+			in.mems[p] = &memory{ptr: m.ptr, dom: m.dom, Layout: lower.RowMajor(t.Dims), dt: m.dt, root: m.root, lo: m.lo, hi: m.hi}
 		case *ir.Scalar:
 			in.vals[p] = e.scalarAs(args[i], t.DType)
 		}

@@ -22,10 +22,9 @@ type kernel struct {
 	arena   val  // its first byte
 	async   bool // tiles are copied into it asynchronously
 	faulted val  // i1*: an element of a spread loop went wrong
-	pending hazards
-	seen    hazards // all accesses since the enclosing loop began
-	faults  []fault
-	fault   *ll.Block // where all of them go
+	order
+	faults []fault
+	fault  *ll.Block // where all of them go
 }
 
 // entry builds the kernel of f.
@@ -33,7 +32,7 @@ func (g *gen) entry(f *ir.Func) {
 	name := abi.KernelSymbol(f.Name)
 	launch := ll.NewParam("launch", bytesIn(global))
 	code := g.mod.NewFunc(name, types.Void, launch)
-	k := &kernel{g: g, builder: builder{fn: code}, pending: hazards{}, seen: hazards{}}
+	k := &kernel{g: g, builder: builder{fn: code}, order: newOrder()}
 	k.entry = code.NewBlock("entry")
 	k.at(k.entry)
 	// At least one block: registers are not saved for others that could share the processor, at the price of
@@ -61,6 +60,7 @@ func (g *gen) entry(f *ir.Func) {
 	e.stopIfFailed()
 	e.unpack(args)
 	e.block(f.Body)
+	e.land()
 	k.b.NewRet(nil)
 	k.faultBlock()
 	g.out.Kernels = append(g.out.Kernels, info)

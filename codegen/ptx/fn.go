@@ -46,7 +46,11 @@ type memory struct {
 	dom  *domain // windows
 	dt   ir.DType
 	root any // what barriers keep apart: a parameter, or the arena
+	// Of the arena the bytes [lo, hi), if they are known; else hi is 0.
+	lo, hi int64
 }
+
+func (m *memory) at() place { return place{m.root, m.lo, m.hi} }
 
 // memType is an element in memory, regType a scalar. FP16 and BF16 scalars are FP32 variables that hold a
 // value of the narrow type.
@@ -86,8 +90,23 @@ func (e *fn) data(v *ir.Value) *memory {
 		lower.Fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
 	}
 	m := &memory{Layout: lower.RowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot}
+	m.lo, m.hi = e.bytesOf(v, t.Storage())
 	e.mems[v] = m
 	return m
+}
+
+// bytesOf is where in the arena v lies, if that and its size are known now.
+func (e *fn) bytesOf(v *ir.Value, dims []ir.Dim) (lo, hi int64) {
+	base, ok1 := intOf(e.base)
+	size, ok2 := ir.Product(dims).Const()
+	if v.Arena == nil || !ok1 || !ok2 {
+		return 0, 0
+	}
+	at, ok := v.Arena.Const()
+	if !ok {
+		return 0, 0
+	}
+	return base + at, base + at + size*int64(ir.DTypeOf(v.Type).Size())
 }
 
 const arenaRoot = "arena"

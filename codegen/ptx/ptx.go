@@ -31,7 +31,7 @@ type Options struct {
 const Threads = target.Threads
 
 // maxShared is how much shared memory a block takes for tiles; with more, they live in global memory.
-const maxShared = 96 << 10
+var maxShared = target.GPU.Shared
 
 // Kernel is one entry.
 type Kernel struct {

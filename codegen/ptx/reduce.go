@@ -27,7 +27,7 @@ func (e *fn) reduce(op *ir.Op) {
 	switch {
 	case !inner.Is(1):
 		e.reduceColumns(r)
-	case few && rows < Threads/32:
+	case few && rows > 0 && rows < Threads/32:
 		e.loop("row", i64(0), r.outer, i64(1), func(row val) { e.reduceByBlock(r, row) })
 	default:
 		e.reduceByWarps(r)
@@ -59,7 +59,7 @@ func (e *fn) reduceByWarps(r *reduction) {
 // warps.
 func (e *fn) reduceByBlock(r *reduction, row val) {
 	s := e.scratch()
-	e.seen.join(hazards{scratchRoot: reads | writes})
+	e.note(hazards{s.at(): reads | writes})
 	size := int64(r.x.dt.Size())
 	if r.x.dt.IsFloat() {
 		size = 4
@@ -76,8 +76,7 @@ func (e *fn) reduceByBlock(r *reduction, row val) {
 		}
 		e.put(r.out, row, sum)
 	})
-	e.pending[scratchRoot] |= reads
-	e.pending[r.out.root] |= writes
+	e.pending.join(hazards{s.at(): reads, r.out.at(): writes})
 	e.barrier() // the next row uses the scratch again
 }
 

@@ -78,6 +78,7 @@ func (e *fn) wait(op *ir.Op) {
 
 // fence orders everything before it with everything after it, for every observer.
 func (e *fn) fence(*ir.Op) {
+	e.land()
 	e.asm(types.Void, "fence.sc.sys;", "")
 	e.barrier()
 }

@@ -8,6 +8,7 @@ import (
 	"ptoc/codegen/abi"
 	"ptoc/codegen/lower"
 	"ptoc/ir"
+	"ptoc/ir/prove"
 )
 
 // nest is one elementwise loop nest over shape, spread over the threads: all elementwise work is emitted
@@ -123,73 +124,103 @@ func (e *fn) coordinates(a lower.Axes, i val) []val {
 	return out
 }
 
-// lanes is how many neighbouring elements a thread takes at once: 16 bytes of the widest operand. 1 where
-// the elements do not run on.
+// lanes is how many neighbouring elements a thread takes at once: 16 bytes of the widest operand. 1 where the
+// elements do not run on, or where rows with gaps between them are no whole vectors.
 func (n *nest) lanes(a lower.Axes) int64 {
-	if len(a.Extents) != 1 || n.atomic || n.index || n.op == nil {
+	if n.atomic || n.index || n.op == nil {
 		return 1
 	}
+	last := len(a.Extents) - 1
 	widest := 1
 	for k, m := range n.operands() {
-		if s := a.Strides[0][k]; s.Is(1) {
+		if s := a.Strides[last][k]; s.Is(1) {
 			widest = max(widest, m.dt.Size())
 		} else if !s.Is(0) || k >= len(n.ins) {
 			return 1
 		}
 	}
-	if c, ok := a.Extents[0].Const(); ok && c < 16/int64(widest) {
+	lanes := 16 / int64(widest)
+	row, ok := a.Extents[last].Const()
+	if ok && row < lanes || last > 0 && (!ok || row%lanes != 0) {
 		return 1
 	}
-	return 16 / int64(widest)
+	return lanes
 }
 
 // vectors emits the loop over whole vectors and returns how many there are: none if an operand is not
 // aligned, which only the running kernel knows.
 func (e *fn) vectors(n *nest, a lower.Axes, total val, lanes int64) val {
-	odd := i64(0)
-	for k, m := range n.operands() {
-		if a.Strides[0][k].Is(1) {
-			low := e.b.NewAnd(e.b.NewPtrToInt(m.ptr, types.I64), i64(lanes*int64(m.dt.Size())-1))
-			odd = e.b.NewOr(odd, low)
-		}
-	}
-	count := e.sel(e.isZero(odd), e.b.NewSDiv(total, i64(lanes)), i64(0))
+	last := len(a.Extents) - 1
+	wide := func(k int) bool { return a.Strides[last][k].Is(1) }
+	count := e.sel(e.isZero(e.odd(n, a, lanes)), e.b.NewSDiv(total, i64(lanes)), i64(0))
+	rows := lower.Axes{Extents: append([]ir.Dim(nil), a.Extents...), Strides: a.Strides}
+	rows.Extents[last] = a.Extents[last].Div(ir.ConstDim(lanes))
+	async := wide(0) && e.asynchronous(n, lanes)
 	e.loop("vector", e.tid, count, i64(Threads), func(i val) {
-		first := e.mul(i, i64(lanes))
-		place := func(m *memory) val { return e.offset(m.ptr, e.mul(first, i64(int64(m.dt.Size())))) }
-		if a.Strides[0][0].Is(1) && e.asynchronous(n, lanes) {
-			e.copyAsync(place(n.ins[0]), place(n.outs[0]))
+		first := e.coordinates(rows, i)
+		first[last] = e.mul(first[last], i64(lanes))
+		place := func(k int) val { return e.addressAt(a, first, k, n.operands()[k]) }
+		if async {
+			e.copyAsync(place(0), place(1))
 			return
 		}
-		wide := make([]val, len(n.ins))
-		for k, m := range n.ins {
-			if a.Strides[0][k].Is(1) {
-				wide[k] = e.load(types.NewVector(uint64(lanes), memType(m.dt)), place(m), lanes*int64(m.dt.Size()))
-			} else {
-				wide[k] = e.loadElem(m.ptr, m.dt)
-			}
-		}
-		results := make([]val, len(n.outs))
-		for k, m := range n.outs {
-			results[k] = constant.NewUndef(types.NewVector(uint64(lanes), memType(m.dt)))
-		}
-		for l := range lanes {
-			ins := make([]val, len(n.ins))
-			for k, m := range n.ins {
-				ins[k] = wide[k]
-				if a.Strides[0][k].Is(1) {
-					ins[k] = e.fromMemory(e.b.NewExtractElement(wide[k], i32(l)), m.dt)
-				}
-			}
-			for k, x := range n.body(ins, nil) {
-				results[k] = e.b.NewInsertElement(results[k], e.toMemory(x, n.outs[k].dt), i32(l))
-			}
-		}
-		for k, m := range n.outs {
-			e.store(results[k], place(m), lanes*int64(m.dt.Size()))
-		}
+		e.vector(n, lanes, wide, place)
 	})
+	if async {
+		e.commit(n.ins[0], n.outs[0])
+	}
 	return count
+}
+
+// odd is 0 if all vectors are aligned.
+func (e *fn) odd(n *nest, a lower.Axes, lanes int64) val {
+	last := len(a.Extents) - 1
+	odd := i64(0)
+	for k, m := range n.operands() {
+		if !a.Strides[last][k].Is(1) {
+			continue
+		}
+		size := int64(m.dt.Size())
+		low := e.b.NewAnd(e.b.NewPtrToInt(m.ptr, types.I64), i64(lanes*size-1))
+		odd = e.b.NewOr(odd, low)
+		for _, s := range a.Strides[:last] {
+			if !prove.MultipleOf(s[k], lanes) {
+				odd = e.b.NewOr(odd, e.b.NewAnd(e.mul(e.dim(s[k]), i64(size)), i64(lanes*size-1)))
+			}
+		}
+	}
+	return odd
+}
+
+// vector emits the elements of one vector; of operands that are not wide there is one element for all of them.
+func (e *fn) vector(n *nest, lanes int64, wide func(k int) bool, place func(k int) val) {
+	loaded := make([]val, len(n.ins))
+	for k, m := range n.ins {
+		if wide(k) {
+			loaded[k] = e.load(types.NewVector(uint64(lanes), memType(m.dt)), place(k), lanes*int64(m.dt.Size()))
+		} else {
+			loaded[k] = e.loadElem(place(k), m.dt)
+		}
+	}
+	results := make([]val, len(n.outs))
+	for k, m := range n.outs {
+		results[k] = constant.NewUndef(types.NewVector(uint64(lanes), memType(m.dt)))
+	}
+	for l := range lanes {
+		ins := make([]val, len(n.ins))
+		for k, m := range n.ins {
+			ins[k] = loaded[k]
+			if wide(k) {
+				ins[k] = e.fromMemory(e.b.NewExtractElement(loaded[k], i32(l)), m.dt)
+			}
+		}
+		for k, x := range n.body(ins, nil) {
+			results[k] = e.b.NewInsertElement(results[k], e.toMemory(x, n.outs[k].dt), i32(l))
+		}
+	}
+	for k, m := range n.outs {
+		e.store(results[k], place(len(n.ins)+k), lanes*int64(m.dt.Size()))
+	}
 }
 
 // fused emits pl.fused.

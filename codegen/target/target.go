@@ -9,6 +9,8 @@ import "ptoc/ir"
 type Target struct {
 	Name  string
 	Block int64 // elements of the blocks that loops over long rows are cut into
+	// Shared is how many bytes of tiles fit a block's fast memory; 0: it has none of its own.
+	Shared int64
 	// fits reports whether registers can hold a tile; serves whether a fused loop can work on v, which it
 	// makes or reads, there.
 	fits   func(t *ir.Tile) bool
@@ -69,6 +71,15 @@ func (t *Target) drop(op *ir.Op, regs map[*ir.Value]bool, yields map[*ir.Op]bool
 			delete(regs, v)
 		}
 	}
+}
+
+// IsLoad reports whether op loads a tile, or copies one, as it is.
+func IsLoad(op *ir.Op) bool {
+	if op.Kind != ir.Fused || len(op.Results) != 1 || len(op.Vals("outs")) > 0 {
+		return false
+	}
+	body := op.Regions[0]
+	return len(body.Ops) == 1 && len(body.Args) == 1 && body.Terminator().Vals("values")[0] == body.Args[0]
 }
 
 // together keeps all of vs or none.

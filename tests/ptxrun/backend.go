@@ -12,6 +12,7 @@ import (
 	"ptoc/ir"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/failure"
+	"ptoc/tests/ptxsim"
 )
 
 // Config says how the interpreter runs.
@@ -44,6 +45,7 @@ type Backend struct {
 	seen    int64
 	given   []int64 // kernels dispatched, by rank
 	Text    string  // the PTX
+	Stats   ptxsim.Stats
 }
 
 type command struct {
@@ -99,7 +101,7 @@ func (b *Backend) machine() (machine, error) {
 	if b.cfg.Patience == 0 {
 		b.cfg.Patience = 1e8
 	}
-	s, err := newInterpreter(b.out, b.cfg)
+	s, err := newInterpreter(b.out, b.cfg, &b.Stats)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ type interpreter struct {
 	cfg   Config
 	text  string
 	mod   *ptxsim.Module
-	steps int64
+	stats *ptxsim.Stats
 }
 
-func newInterpreter(out *ptx.Output, cfg Config) (*interpreter, error) {
-	s := &interpreter{Memory: ptxsim.NewMemory(), cfg: cfg}
+func newInterpreter(out *ptx.Output, cfg Config, stats *ptxsim.Stats) (*interpreter, error) {
+	s := &interpreter{Memory: ptxsim.NewMemory(), cfg: cfg, stats: stats}
 	var err error
 	if s.text, err = ptx.Compile(out.LLVM, "sm_80"); err != nil {
 		return nil, err
@@ -48,6 +48,8 @@ func (s *interpreter) run(ranks [][]job, watch func(int64)) error {
 		}
 	}
 	st, err := ptxsim.RunAll(launches)
-	s.steps += st.Steps
+	s.stats.Steps += st.Steps
+	s.stats.Products += st.Products
+	s.stats.Ahead += st.Ahead
 	return err
 }
