@@ -217,25 +217,38 @@ func (f *fn) dims(x syntax.Expr) ([]ir.Dim, bool) {
 	}
 	out := []ir.Dim{}
 	for i, e := range s.elts {
-		at := x.Span()
+		elt := x
 		if i < len(elts) {
-			at = elts[i].Span()
+			elt = elts[i]
 		}
 		d, ok := asDim(e)
-		if !ok {
-			if !isBad(e) {
-				f.errorf(diag.BadAnnotation, at, "an extent is an integer, got %s", describe(e)).
-					Help("extents are constants, symbols made by pl.dynamic, and arithmetic on them")
-			}
+		n, isConst := d.Const()
+		switch {
+		case isBad(e):
 			return nil, false
-		}
-		if n, isConst := d.Const(); isConst && n < 0 {
-			f.errorf(diag.BadAnnotation, at, "an extent must not be negative, got %d", n)
+		case !ok:
+			f.badExtent(elt, "an extent is an integer, got %s", describe(e)).
+				Help("extents are constants, symbols made by pl.dynamic, and arithmetic on them")
+			return nil, false
+		case isConst && n < 0:
+			f.badExtent(elt, "an extent must not be negative, got %d", n)
 			return nil, false
 		}
 		out = append(out, d)
 	}
 	return out, true
+}
+
+// badExtent complains of an extent; of a constant once, and with its place.
+func (f *fn) badExtent(x syntax.Expr, format string, args ...any) *diag.Diagnostic {
+	d := f.errorf(diag.BadAnnotation, x.Span(), format, args...)
+	if n, ok := syntax.Unparen(x).(*syntax.Name); ok {
+		if b, ok := f.env.lookup(n.Text); ok {
+			d.Note(b.at, "%s is defined here", n.Text)
+		}
+		f.complainedOf(n)
+	}
+	return d
 }
 
 // dtype evaluates an element type; open is the variable that it is, if it is one without a binding.

@@ -32,6 +32,16 @@ func (e *env) lookup(name string) (binding, bool) {
 	return binding{}, false
 }
 
+// owner is the scope that gives the name its meaning; the outermost where none does.
+func (e *env) owner(name string) *env {
+	for ; e.outer != nil; e = e.outer {
+		if _, ok := e.names[name]; ok {
+			break
+		}
+	}
+	return e
+}
+
 // local is the binding in this scope alone.
 func (e *env) local(name string) (binding, bool) {
 	b, ok := e.names[name]

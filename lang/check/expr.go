@@ -120,9 +120,14 @@ func (f *fn) undefined(x *syntax.Name) {
 	f.complainedOf(x)
 }
 
-// complainedOf keeps a function from complaining of one name again and again.
+// complainedOf keeps a function from complaining of one name again and again; what stands in an annotation
+// is the module's, and is complained of once.
 func (f *fn) complainedOf(x *syntax.Name) {
-	if f.f != nil && !f.silent {
+	switch {
+	case f.silent:
+	case f.f == nil:
+		f.env.owner(x.Text).set(x.Text, bad{}, x.At)
+	default:
 		f.env.set(x.Text, bad{}, x.At)
 	}
 }
