@@ -19,6 +19,7 @@ import (
 
 	"ptoc/codegen/abi"
 	"ptoc/codegen/toolchain"
+	"ptoc/runtime/process"
 )
 
 //go:embed engine/*.cpp
@@ -106,9 +107,9 @@ type Engine struct {
 	cfg    Config
 	lib    *library
 	region *region
-	proc   uintptr     // the engine's state in this process, in mode Threads
-	kids   []*child    // in mode Processes
-	dying  atomic.Bool // Close was called: children may end
+	proc   uintptr            // the engine's state in this process, in mode Threads
+	kids   []*process.Process // in mode Processes
+	dying  atomic.Bool        // Close was called: children may end
 	closed bool
 
 	tables  tables

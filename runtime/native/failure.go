@@ -76,7 +76,7 @@ func (e *Engine) rankStatus(r int) RankStatus {
 		}
 	}
 	if e.kids != nil {
-		s.Exited, s.Output = e.kids[r].exited(), e.kids[r].output.String()
+		s.Exited, s.Output = e.kids[r].Exited(), e.kids[r].Output()
 	}
 	return s
 }
@@ -185,7 +185,7 @@ func (e *Engine) drain() {
 }
 
 func (e *Engine) idle(r int) bool {
-	return e.completed(r) >= atomic.LoadInt64(&e.queues[r].seq) || (e.kids != nil && e.kids[r].exited())
+	return e.completed(r) >= atomic.LoadInt64(&e.queues[r].seq) || (e.kids != nil && e.kids[r].Exited())
 }
 
 // Reset makes the engine usable again after a failure. Processes that died are
@@ -200,7 +200,7 @@ func (e *Engine) Reset() error {
 	for r := range e.cfg.Ranks {
 		c := e.region.rank(r)
 		c.Status, c.Waiting, c.Kernel, c.Sleeping, c.Fault, c.FaultSeq = 0, 0, -1, 0, abi.Fault{}, 0
-		if e.kids != nil && e.kids[r].exited() {
+		if e.kids != nil && e.kids[r].Exited() {
 			if err := e.restart(r); err != nil {
 				return err
 			}

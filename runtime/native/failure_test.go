@@ -154,7 +154,7 @@ func TestAKilledProcessIsAFaultOfItsRank(t *testing.T) {
 	for f.Status()[2].Name != "loop_polling" {
 		time.Sleep(time.Millisecond)
 	}
-	f.kids[2].cmd.Process.Kill()
+	f.kids[2].Kill()
 	fail := f.failure()
 	r := fail.Ranks[2]
 	if fail.First != 2 || r.Code != abi.Died || r.Operands[0] != int64(syscall.SIGKILL) || !r.Exited || r.Name != "loop_polling" {
@@ -286,7 +286,7 @@ func TestNoProcessOutlivesTheParent(t *testing.T) {
 		f := open(t, Config{Ranks: 3, Mode: Processes, Timeout: time.Minute})
 		f.submitAll(f.kernel("loop_deaf"), Heap(f.alloc(4).Offset))
 		for _, c := range f.kids {
-			os.Stdout.WriteString("pid " + strconv.Itoa(c.cmd.Process.Pid) + "\n")
+			os.Stdout.WriteString("pid " + strconv.Itoa(c.Pid()) + "\n")
 		}
 		os.Stdout.WriteString("ready\n")
 		select {}
