@@ -70,8 +70,32 @@ func Main() int {
 	defer finished()
 	root := newRoot(commands...)
 	root.SetArgs(os.Args[1:])
-	return report(os.Stderr, root.ExecuteContext(ctx))
+	out := &output{file: os.Stdout}
+	root.SetOut(out)
+	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the output is not complete: %w", out.err)
+	}
+	return report(os.Stderr, err)
 }
+
+// output is the standard output. It remembers that something could not be written: commands print and look no
+// further.
+type output struct {
+	file *os.File
+	err  error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.file.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Fd lets writers ask whether this is a terminal.
+func (o *output) Fd() uintptr { return o.file.Fd() }
 
 // environment are the variables that a user may set; a test holds them against those that are read.
 const environment = `Environment:

@@ -5,8 +5,10 @@ package toolchain
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,5 +194,20 @@ func (c *Compiler) run(ctx context.Context, name, text, out string, args []strin
 		}
 		return &Error{Unit: name, Output: output.String(), Err: err}
 	}
+	if !isObject(out) {
+		return &Error{Unit: name, Output: output.String(), Err: fmt.Errorf("%s ends without an error, but wrote no object file", c.Path)}
+	}
 	return nil
+}
+
+// isObject reports whether the file begins as object files do.
+func isObject(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(elf.ELFMAG))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == elf.ELFMAG
 }

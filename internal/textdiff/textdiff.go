@@ -21,7 +21,7 @@ func Color(w io.Writer) bool {
 		return true
 	}
 	_, no := os.LookupEnv("NO_COLOR")
-	f, ok := w.(*os.File)
+	f, ok := w.(interface{ Fd() uintptr })
 	return ok && !no && os.Getenv("TERM") != "dumb" && isatty.IsTerminal(f.Fd())
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
+	"regexp"
 	"sync"
 	"time"
 
@@ -137,6 +137,10 @@ func (u *unit) closeTools() {
 	}
 }
 
+// inOurText finds an error with a place in what we wrote; what the compiler lacks (memory, a linker, room on a
+// disk) it calls fatal, or gives no place.
+var inOurText = regexp.MustCompile(`:\d+: error: `)
+
 // explainCompiler says what to do where the C++ compiler is missing or fails.
 func explainCompiler(ctx context.Context, err error) error {
 	var failed *toolchain.Error
@@ -145,7 +149,7 @@ func explainCompiler(ctx context.Context, err error) error {
 	case errors.Is(err, toolchain.ErrNoCompiler):
 		return badOption("%v", err).Help("or run it on the simulator: --backend sim")
 	case !errors.As(err, &failed):
-	case strings.Contains(failed.Output, "error:"): // it does not take our C++
+	case inOurText.MatchString(failed.Output): // it does not take our C++
 		return diag.New(diag.Internal, source.Span{}, "%v", err)
 	default:
 		return badOption("the C++ compiler fails: %v", err).

@@ -56,6 +56,7 @@ func checkNames(entry *ir.Func, o *Options) error {
 			return p.Name == name && memory
 		})
 	}
+	files := map[string]string{}
 	for _, text := range o.Outs {
 		name, file, ok := strings.Cut(text, "=")
 		if !ok || !strings.HasSuffix(file, ".npy") && !strings.HasSuffix(file, ".npz") {
@@ -67,6 +68,10 @@ func checkNames(entry *ir.Func, o *Options) error {
 		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 			return badOption("--out %s: there is no folder %s", text, filepath.Dir(file))
 		}
+		if other, taken := files[filepath.Clean(file)]; taken && !(strings.HasSuffix(file, ".npz") && name != other) {
+			return badOption("--out %s: %s goes into that file", text, other).Help("an .npz file holds several tensors")
+		}
+		files[filepath.Clean(file)] = name
 	}
 	for _, name := range o.Print {
 		if !has(name) {
@@ -267,12 +272,15 @@ func (u *unit) compareSim(ctx context.Context, r *Result, args *arguments) error
 
 // save writes and prints the outputs that were asked for.
 func (u *unit) save(r *Result, args *arguments) error {
+	archives := map[string][]tensor.Named{} // by file
 	for _, text := range u.o.Outs {
 		name, file, _ := strings.Cut(text, "=")
 		t := args.tensors[name].Tensor
 		var err error
 		if strings.HasSuffix(file, ".npz") {
-			err = tensor.SaveNPZ(file, []tensor.Named{{Name: name, Tensor: t}})
+			key := filepath.Clean(file)
+			archives[key] = append(archives[key], tensor.Named{Name: name, Tensor: t})
+			err = tensor.SaveNPZ(file, archives[key])
 		} else {
 			err = tensor.Save(file, t)
 		}

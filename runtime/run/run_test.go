@@ -232,6 +232,15 @@ func TestInputsAndOutputsAreFiles(t *testing.T) {
 	if len(r.Printed) != 1 {
 		t.Errorf("printed: %v", r.Printed)
 	}
+	both := filepath.Join(dir, "both.npz")
+	if _, err := Run(context.Background(), Options{File: file(t, shift), Backend: "sim", Ins: []string{"x=@" + in}, Outs: []string{"y=" + both, "x=" + both}}); err != nil {
+		t.Fatal(render(err))
+	}
+	for key, want := range map[string]float64{"x": 48 + 7, "y": 14} {
+		if got, err := tensor.Load(both, key); err != nil || got.Float(48+7) != want {
+			t.Errorf("%s in the archive: %v, %v", key, got, err)
+		}
+	}
 }
 
 func TestMistakesOnTheCommandLine(t *testing.T) {
@@ -259,6 +268,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		{Options{Timeout: -1}, "--timeout must not be negative"},
 		{Options{Outs: []string{"q=q.npy"}}, "no parameter q"},
 		{Options{Outs: []string{"y=q.txt"}}, "--out takes NAME=FILE.npy"},
+		{Options{Outs: []string{"y=q.npy", "x=./q.npy"}}, "--out x=./q.npy: y goes into that file"},
 		{Options{Outs: []string{"y=" + dir + "/none/q.npy"}}, "there is no folder " + dir + "/none"},
 		{Options{Entry: "step"}, "what calls it can: --entry main"},
 		{Options{Print: []string{"yy"}}, "no parameter yy"},
@@ -285,8 +295,15 @@ func TestACompilerThatFailsIsSaidSo(t *testing.T) {
 	t.Setenv("PTOC_CACHE", "/proc/no/such/place") // so that the cache is a temporary one
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
+	full := filepath.Join(t.TempDir(), "g++") // as g++ does where the disk is full
+	script := "#!/bin/sh\necho '/usr/bin/ld: final link failed: No space left on device' >&2\necho 'collect2: error: ld returned 1 exit status' >&2\nexit 1\n"
+	if err := os.WriteFile(full, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for cxx, want := range map[string]string{
 		"/bin/false":        "E0704: the C++ compiler fails: ",
+		"/bin/true":         "/bin/true ends without an error, but wrote no object file",
+		full:                "E0704: the C++ compiler fails: ",
 		"/no/such/compiler": "E0704: PTOC_CXX names a compiler that cannot be run",
 	} {
 		t.Setenv("PTOC_CXX", cxx)
