@@ -101,6 +101,7 @@ func (f *fn) name(x *syntax.Name) value {
 		return bad{}
 	case foreign:
 		f.errorf(diag.NotInLanguage, x.At, "%s is Python's: its value is not known to a kernel", x.Text).Help("kernels see constants, pl, pld, and functions with a kernel decorator")
+		f.complainedOf(x)
 		return bad{}
 	case dtypeVar:
 		if dt, ok := f.dtypes[string(v)]; ok {
