@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"ptoc/lang/diag"
+	"ptoc/runtime/cuda"
+	"ptoc/runtime/cuda/fleet"
 	"ptoc/runtime/native"
 )
 
@@ -58,6 +60,7 @@ func main() { os.Exit(Main()) }
 func Main() int {
 	debug.SetGCPercent(400) // a short life in little memory
 	native.MaybeWorker()    // a rank of another process's engine: never returns
+	fleet.MaybeWorker(cuda.System)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The first signal asks; a second one finds the default handler and ends the process. So does the time:

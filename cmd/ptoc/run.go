@@ -61,7 +61,7 @@ iota, zeros or full:VALUE; a scalar parameter takes a plain value.`,
 	f.StringArrayVar(&o.Print, "print", nil, "`NAME` of a tensor to print")
 	f.BoolVar(&o.Check, "check", false, "compare every output with the golden function, or else with the simulator")
 	repeatFlag(f, &o.Repeat, 1, "how often to run, each time on fresh windows")
-	f.StringVar(&workers, "workers", "thread", "what a rank is: thread or process")
+	f.StringVar(&workers, "workers", "thread", "what a rank is: thread or process (on GPUs: blocks of a launch, or a process with a GPU)")
 	f.StringVar(&o.Backend, "backend", "native", "native or sim")
 	f.StringVar(&o.Target, "target", "", "where ranks run: cpu or cuda (default: what a bundle was compiled for, else cpu)")
 	f.StringVar(&o.Arch, "arch", "", "oldest GPU architecture to compile for: sm_80, sm_90, ... (default sm_80)")

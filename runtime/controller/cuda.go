@@ -9,6 +9,7 @@ import (
 	"ptoc/codegen/ptx"
 	"ptoc/ir"
 	"ptoc/runtime/cuda"
+	"ptoc/runtime/cuda/fleet"
 	"ptoc/runtime/failure"
 )
 
@@ -20,14 +21,39 @@ type GPUObject struct {
 	Funcs   []string        // the kernel of each
 }
 
+// gpuEngine is ranks on GPUs: of this process, or with processes of their own.
+type gpuEngine interface {
+	Ranks() int
+	Alloc(bytes int64) (*cuda.Buffer, error)
+	Free(addr int64)
+	Domain(devices []int) (int, error)
+	AllocWindow(bytes int64) (int64, error)
+	ResetWindows()
+	Window(rank int, offset, bytes int64) ([]byte, error)
+	Submit(rank, kernel int, args []abi.Arg)
+	Wait(context.Context) error
+	Elapsed() time.Duration
+	Recover() error
+	Close() error
+}
+
 // gpuBackend runs compiled kernels on GPUs.
 type gpuBackend struct {
-	*cuda.Engine
+	gpuEngine
 	kernels map[string]Kernel
 }
 
 // NewCUDA makes a backend of ranks on the GPUs of cfg.Driver.
 func NewCUDA(cfg cuda.Config, obj GPUObject) (Backend, error) {
+	return newGPU(cfg, obj, func(cfg cuda.Config) (gpuEngine, error) { return cuda.Open(cfg) })
+}
+
+// NewFleet makes one of ranks that have a GPU and a process each.
+func NewFleet(ctx context.Context, cfg cuda.Config, obj GPUObject) (Backend, error) {
+	return newGPU(cfg, obj, func(cfg cuda.Config) (gpuEngine, error) { return fleet.Open(ctx, cfg) })
+}
+
+func newGPU(cfg cuda.Config, obj GPUObject, open func(cuda.Config) (gpuEngine, error)) (Backend, error) {
 	g := &gpuBackend{kernels: map[string]Kernel{}}
 	for i := range obj.Kernels {
 		k := &obj.Kernels[i]
@@ -45,7 +71,7 @@ func NewCUDA(cfg cuda.Config, obj GPUObject) (Backend, error) {
 		cfg.Sites = append(cfg.Sites, cuda.Site{Place: p, Kernel: obj.Funcs[i]})
 	}
 	var err error
-	g.Engine, err = cuda.Open(cfg)
+	g.gpuEngine, err = open(cfg)
 	return g, err
 }
 
@@ -62,17 +88,17 @@ func writes(f *ir.Func) []bool {
 }
 
 func (g *gpuBackend) Alloc(_ string, bytes int64) (Buffer, error) {
-	b, err := g.Engine.Alloc(bytes)
+	b, err := g.gpuEngine.Alloc(bytes)
 	if err != nil {
 		return Buffer{}, err
 	}
 	return Buffer{b.Addr, b.Data}, nil
 }
 
-func (g *gpuBackend) Free(b Buffer) { g.Engine.Free(b.Addr) }
+func (g *gpuBackend) Free(b Buffer) { g.gpuEngine.Free(b.Addr) }
 
 func (g *gpuBackend) AllocWindow(name string, bytes int64) (int64, error) {
-	off, err := g.Engine.AllocWindow(bytes)
+	off, err := g.gpuEngine.AllocWindow(bytes)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
@@ -81,7 +107,7 @@ func (g *gpuBackend) AllocWindow(name string, bytes int64) (int64, error) {
 
 // Window of a GPU that does not answer any more is empty memory.
 func (g *gpuBackend) Window(device int, offset, bytes int64) []byte {
-	data, err := g.Engine.Window(device, offset, bytes)
+	data, err := g.gpuEngine.Window(device, offset, bytes)
 	if err != nil {
 		return make([]byte, bytes)
 	}
@@ -100,8 +126,6 @@ func (g *gpuBackend) Dispatch(device int, k Kernel, args []abi.Arg) error {
 	g.Submit(device, k.ID, args)
 	return nil
 }
-
-func (g *gpuBackend) Wait(ctx context.Context) error { return g.Engine.Wait(ctx) }
 
 // GPUTime is how long the GPU took for the kernels of the last run; 0 if there is none.
 func (p *Program) GPUTime() time.Duration {

@@ -26,7 +26,10 @@ type (
 type Driver interface {
 	// Version is the newest CUDA that the driver knows: 12040 is 12.4. Compiled modules are kept by it.
 	Version() int
-	Devices() ([]Device, error)
+	Devices() ([]Device, error) // all of them
+	Count() (int, error)
+	Open(i int) (Device, error) // one, without a context on the others
+	Reaches(i, j int) error     // the i-th GPU the memory of the j-th
 }
 
 // Clock is what a Driver may have beside: the time as its GPUs see it.
@@ -48,6 +51,9 @@ type Device interface {
 	// MallocHost makes zeroed memory of the host that does not move and that all GPUs reach.
 	MallocHost(bytes int64) (HostMemory, error)
 	FreeHost(HostMemory) error
+	// Register lets this GPU reach memory of the host that is there already, until Unregister.
+	Register(data []byte) (Ptr, error)
+	Unregister(data []byte) error
 
 	// Upload and Download take slices of host memory from MallocHost.
 	Upload(s Stream, to Ptr, from []byte) error

@@ -28,13 +28,16 @@ type Config struct {
 	Share *Share
 }
 
-// Share says which ranks this process runs and how it meets the processes that run the others. All walk
-// the same host program, so they come to the same exchanges.
+// Share says which ranks this process runs and how it meets the processes that run the others. All are
+// given the same windows and domains and wait as often, so they come to the same exchanges.
 type Share struct {
 	Local []int
 	// Exchange gives all processes this one's window segments by rank, and returns everybody's, when
 	// everybody has called it. Without new segments it only lets the processes meet.
 	Exchange func(mine map[int]IPCHandle) (all map[int]IPCHandle, err error)
+	// Progress, if set, is told how far the ranks here have come, each time that they are looked at. Who is told
+	// knows of the ranks elsewhere too: whether they hang is then not judged here.
+	Progress func(int64)
 }
 
 // Kernel is an entry of the PTX and what its launches need.

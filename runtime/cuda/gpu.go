@@ -35,6 +35,7 @@ const (
 	attrPools          = 115
 	funcMaxShared      = 8
 	poolThreshold      = 4
+	peerAtomics        = 3
 	hostPortableMapped = 1 | 2
 	streamNonBlocking  = 1
 )
@@ -277,12 +278,8 @@ func (g *gpu) Launch(s Stream, l Launch) error {
 
 func (g *gpu) EnablePeer(other Device) error {
 	o := other.(*gpu)
-	var can int32
-	if err := g.call("cuDeviceCanAccessPeer", uintptr(unsafe.Pointer(&can)), uintptr(g.dev), uintptr(o.dev)); err != nil {
+	if err := g.lib.Reaches(g.info.Index, o.info.Index); err != nil {
 		return err
-	}
-	if can == 0 {
-		return fmt.Errorf("GPU %d cannot reach the memory of GPU %d", g.info.Index, o.info.Index)
 	}
 	if r := g.result("cuCtxEnablePeerAccess", o.ctx, 0); r != success && r != errorPeerEnabled {
 		return g.lib.failed("cuCtxEnablePeerAccess", r)

@@ -26,3 +26,18 @@ func (g *gpu) ImportMemory(h IPCHandle) (p Ptr, err error) {
 }
 
 func (g *gpu) CloseMemory(p Ptr) error { return g.call("cuIpcCloseMemHandle", uintptr(p)) }
+
+// Register pins memory that several processes map, and maps it for this GPU.
+func (g *gpu) Register(data []byte) (p Ptr, err error) {
+	at := address(data)
+	if err := g.call("cuMemHostRegister_v2", at, uintptr(len(data)), hostPortableMapped); err != nil {
+		return 0, err
+	}
+	if err := g.call("cuMemHostGetDevicePointer_v2", uintptr(unsafe.Pointer(&p)), at, 0); err != nil {
+		g.call("cuMemHostUnregister", at)
+		return 0, err
+	}
+	return p, nil
+}
+
+func (g *gpu) Unregister(data []byte) error { return g.call("cuMemHostUnregister", address(data)) }

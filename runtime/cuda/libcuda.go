@@ -19,10 +19,10 @@ type libcuda struct {
 // symbols that every driver since CUDA 11.4 has.
 var symbols = []string{
 	"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
-	"cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDeviceCanAccessPeer",
+	"cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDeviceCanAccessPeer", "cuDeviceGetP2PAttribute",
 	"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent", "cuCtxEnablePeerAccess",
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync", "cuMemFreeAsync", "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute",
-	"cuMemHostAlloc", "cuMemFreeHost", "cuMemHostGetDevicePointer_v2",
+	"cuMemHostAlloc", "cuMemFreeHost", "cuMemHostGetDevicePointer_v2", "cuMemHostRegister_v2", "cuMemHostUnregister",
 	"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
 	"cuStreamCreate", "cuStreamDestroy_v2", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventQuery", "cuEventElapsedTime",
 	"cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkDestroy",
@@ -139,22 +139,63 @@ func (l *libcuda) failed(call string, result int) error {
 
 func (l *libcuda) Version() int { return l.version }
 
-// Devices opens all GPUs of the machine.
-func (l *libcuda) Devices() ([]Device, error) {
+// Count is how many GPUs the machine has; none is an error.
+func (l *libcuda) Count() (int, error) {
 	var n int32
 	if r := l.do("cuDeviceGetCount", uintptr(unsafe.Pointer(&n))); r != success {
-		return nil, l.failed("cuDeviceGetCount", r)
+		return 0, l.failed("cuDeviceGetCount", r)
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("%w: the driver is installed and finds no GPU", ErrNoGPU)
+		return 0, fmt.Errorf("%w: the driver is installed and finds no GPU", ErrNoGPU)
+	}
+	return int(n), nil
+}
+
+// Open makes a context on the i-th GPU.
+func (l *libcuda) Open(i int) (Device, error) {
+	g, err := l.open(i)
+	if err != nil {
+		return nil, err // no *gpu that is nil
+	}
+	return g, nil
+}
+
+// Reaches asks without a context on either. Signals are atomic additions to the other GPU's memory, which not
+// every connection has.
+func (l *libcuda) Reaches(i, j int) error {
+	var from, to, can int32
+	for n, d := range map[int]*int32{i: &from, j: &to} {
+		if r := l.do("cuDeviceGet", uintptr(unsafe.Pointer(d)), uintptr(n)); r != success {
+			return l.failed("cuDeviceGet", r)
+		}
+	}
+	if r := l.do("cuDeviceCanAccessPeer", uintptr(unsafe.Pointer(&can)), uintptr(from), uintptr(to)); r != success {
+		return l.failed("cuDeviceCanAccessPeer", r)
+	}
+	if can == 0 {
+		return fmt.Errorf("GPU %d cannot reach the memory of GPU %d", i, j)
+	}
+	var atomics int32
+	if r := l.do("cuDeviceGetP2PAttribute", uintptr(unsafe.Pointer(&atomics)), peerAtomics, uintptr(from), uintptr(to)); r != success {
+		return l.failed("cuDeviceGetP2PAttribute", r)
+	}
+	if atomics == 0 {
+		return fmt.Errorf("GPU %d has no atomic operations on the memory of GPU %d, only loads and stores", i, j)
+	}
+	return nil
+}
+
+// Devices opens all GPUs of the machine.
+func (l *libcuda) Devices() ([]Device, error) {
+	n, err := l.Count()
+	if err != nil {
+		return nil, err
 	}
 	var out []Device
-	for i := range int(n) {
-		d, err := l.open(i)
+	for i := range n {
+		d, err := l.Open(i)
 		if err != nil {
-			for _, o := range out {
-				o.Close()
-			}
+			closeAll(out)
 			return nil, err
 		}
 		out = append(out, d)

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
 )
 
 // stub compiles a library that looks like the driver's.
@@ -47,6 +48,17 @@ func TestArgumentsArriveAsTheDriverDeclaresThem(t *testing.T) {
 		t.Errorf("%d GPUs, the first is %+v", len(ds), i)
 	}
 	check(t, connect(ds))
+	check(t, EnoughGPUs(l, 2))
+	var few *TooFewGPUs
+	if err := EnoughGPUs(l, 3); !errors.As(err, &few) || few.GPUs != 2 {
+		t.Errorf("%v", err)
+	}
+	one, err := Only(l, 1).Devices()
+	check(t, err)
+	if len(one) != 1 || one[0].Info().Name != "stub 1" {
+		t.Errorf("%v instead of the second GPU", one)
+	}
+	check(t, one[0].Close())
 	s, err := d.NewStream()
 	check(t, err)
 	host, err := d.MallocHost(64)
@@ -147,6 +159,15 @@ func shared(t *testing.T, d Device, q Ptr) {
 		t.Errorf("opened %#x, exported %#x", p, q)
 	}
 	check(t, d.CloseMemory(p))
+	page, err := unix.Mmap(-1, 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	check(t, err)
+	defer unix.Munmap(page)
+	at, err := d.Register(page[:5000])
+	check(t, err)
+	if at != Ptr(address(page)) {
+		t.Errorf("registered at %#x, it is at %#x", at, address(page))
+	}
+	check(t, d.Unregister(page[:5000]))
 }
 
 func TestAMachineWithoutAGPUSaysSo(t *testing.T) {
@@ -154,21 +175,36 @@ func TestAMachineWithoutAGPUSaysSo(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	so := stub(t)
-	h, err := purego.Dlopen("", purego.RTLD_NOW)
-	check(t, err)
-	env := func(fn, name string, rest ...uintptr) {
-		f, err := purego.Dlsym(h, fn)
-		check(t, err)
-		n := cString(name)
-		if len(rest) == 0 {
-			syscall(f, uintptr(unsafe.Pointer(n)))
-			return
-		}
-		syscall(f, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(n)), 1)
-	}
-	env("setenv", "STUB_NO_GPU", 1)
-	defer env("unsetenv", "STUB_NO_GPU")
+	cEnvironment(t, "STUB_NO_GPU", true)
+	defer cEnvironment(t, "STUB_NO_GPU", false)
 	if _, err := openLibrary([]string{so}); !errors.Is(err, ErrNoGPU) || !strings.Contains(err.Error(), "finds no GPU") {
 		t.Errorf("%v", err)
+	}
+}
+
+// cEnvironment sets a variable of the C library, or takes it away: os.Setenv does not reach C code.
+func cEnvironment(t *testing.T, name string, set bool) {
+	h, err := purego.Dlopen("", purego.RTLD_NOW)
+	check(t, err)
+	n := cString(name)
+	f, err := purego.Dlsym(h, map[bool]string{true: "setenv", false: "unsetenv"}[set])
+	check(t, err)
+	syscall(f, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(n)), 1)
+}
+
+// Over some connections additions to the other GPU's memory are loads and stores: signals would be lost.
+func TestGPUsWithoutAtomicsAreNotConnected(t *testing.T) {
+	l, err := openLibrary([]string{stub(t)})
+	check(t, err)
+	check(t, l.Reaches(0, 1))
+	cEnvironment(t, "STUB_NO_ATOMICS", true)
+	defer cEnvironment(t, "STUB_NO_ATOMICS", false)
+	ds, err := l.Devices()
+	check(t, err)
+	defer closeAll(ds)
+	for _, err := range []error{l.Reaches(0, 1), ds[0].EnablePeer(ds[1]), EnoughGPUs(l, 2)} {
+		if err == nil || !strings.Contains(err.Error(), "GPU 0 has no atomic operations on the memory of GPU 1") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -57,7 +57,9 @@ func (w *watch) run(ctx context.Context) error {
 			}
 		}
 		if ctx.Err() != nil && w.stopped.IsZero() {
-			w.cause, w.cancel = failure.Cancelled, ctx.Err()
+			if w.cause = failure.Cancelled; context.Cause(ctx) != ErrStopped {
+				w.cancel = ctx.Err()
+			}
 			w.stop(now)
 		}
 		if !w.stopped.IsZero() && now.Sub(w.stopped) > e.cfg.Grace {
@@ -119,6 +121,10 @@ func (w *watch) judge(now time.Time, progress int64) {
 	if progress != w.progress {
 		w.progress, w.moved = progress, now
 	}
+	tell := w.e.progress()
+	if tell != nil {
+		tell(progress)
+	}
 	if !w.stopped.IsZero() {
 		return
 	}
@@ -126,7 +132,7 @@ func (w *watch) judge(now time.Time, progress int64) {
 		w.stop(now)
 		return
 	}
-	if t := w.e.cfg.Timeout; t > 0 && now.Sub(w.moved) > t {
+	if t := w.e.cfg.Timeout; t > 0 && tell == nil && now.Sub(w.moved) > t {
 		w.cause = failure.Timeout
 		w.stop(now)
 	}

@@ -65,31 +65,18 @@ func (r *Report) Failed() int {
 	return n
 }
 
-// oneGPU hides all GPUs but the first.
-type oneGPU struct{ cuda.Driver }
-
-func (o oneGPU) Devices() ([]cuda.Device, error) {
-	ds, err := o.Driver.Devices()
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range ds[1:] {
-		d.Close()
-	}
-	return ds[:1], nil
-}
-
 // clocked keeps the driver's clock.
 type clocked struct {
-	oneGPU
+	cuda.Driver
 	cuda.Clock
 }
 
+// first hides all GPUs but the first.
 func first(d cuda.Driver) cuda.Driver {
 	if c, ok := d.(cuda.Clock); ok {
-		return clocked{oneGPU{d}, c}
+		return clocked{cuda.Only(d, 0), c}
 	}
-	return oneGPU{d}
+	return cuda.Only(d, 0)
 }
 
 // Run checks a GPU. An error says that the check itself could not be done.

@@ -88,7 +88,7 @@ var failures = []struct {
 func TestFailuresAreReported(t *testing.T) {
 	everywhere := ways(t)
 	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
-		everywhere = append(everywhere, onPTX, onGPU)
+		everywhere = append(everywhere, onPTX, onGPU, onGPUs(t))
 	}
 	for _, f := range failures {
 		for _, w := range everywhere {
@@ -181,22 +181,32 @@ func children() []int {
 	return out
 }
 
-func TestAKilledRankIsReported(t *testing.T) {
-	if len(ways(t)) == 1 {
-		t.Skip("no compiler")
+// withProcesses are the ways in which a rank has a process of its own.
+func withProcesses(t *testing.T) (out []way) {
+	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
+		out = append(out, onGPUs(t))
 	}
+	for _, w := range ways(t) {
+		if w.workers == native.Processes {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// signalled runs a program whose ranks wait for ever, and sends one of their processes a signal.
+func signalled(t *testing.T, w way, s syscall.Signal, o Options) string {
+	t.Helper()
 	text := fmt.Sprintf(broken, "    pld.system.wait(sig, [0, 0], 1)\n")
+	o.File, o.Ranks = file(t, text), 3
+	o.Stage = func(stage string) {
+		if stage == "running" {
+			time.AfterFunc(300*time.Millisecond, func() { syscall.Kill(children()[0], s) })
+		}
+	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := Run(context.Background(), Options{File: file(t, text), Ranks: 3, Workers: native.Processes, Timeout: 20 * time.Second,
-			Stage: func(s string) {
-				if s == "running" {
-					go func() {
-						time.Sleep(100 * time.Millisecond)
-						syscall.Kill(children()[0], syscall.SIGKILL)
-					}()
-				}
-			}})
+		_, err := Run(context.Background(), w.options(o))
 		done <- err
 	}()
 	select {
@@ -204,17 +214,40 @@ func TestAKilledRankIsReported(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		got := render(err)
-		for _, want := range []string{"E0723", "was ended by signal 9", "waiting here", "sig[0, 0] is 0"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("no %q in\n%s", want, got)
-			}
+		if kids := children(); len(kids) > 0 {
+			t.Errorf("processes left: %v", kids)
 		}
-	case <-time.After(15 * time.Second):
+		return render(err)
+	case <-time.After(20 * time.Second):
 		t.Fatal("no report")
 	}
-	if kids := children(); len(kids) > 0 {
-		t.Errorf("processes left: %v", kids)
+	return ""
+}
+
+func TestAKilledRankIsReported(t *testing.T) {
+	for _, w := range withProcesses(t) {
+		t.Run(w.String(), func(t *testing.T) {
+			got := signalled(t, w, syscall.SIGKILL, Options{Timeout: 20 * time.Second})
+			for _, want := range []string{"E0723", "was ended by signal 9", "waiting here", "sig[0, 0] is 0"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
+// A process that is stopped answers nobody, not even that it should end.
+func TestAProcessThatDoesNotAnswerIsEnded(t *testing.T) {
+	for _, w := range withProcesses(t) {
+		t.Run(w.String(), func(t *testing.T) {
+			got := signalled(t, w, syscall.SIGSTOP, Options{Timeout: time.Second})
+			for _, want := range []string{"E0721", "runs step without an end", "it does not react when it is told to stop", "ranks ["} {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+		})
 	}
 }
 
@@ -222,7 +255,7 @@ func TestAnInterruptStopsTheRanks(t *testing.T) {
 	text := fmt.Sprintf(broken, "    pld.system.wait(sig, [0, 0], 1)\n")
 	everywhere := ways(t)
 	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
-		everywhere = append(everywhere, onGPU)
+		everywhere = append(everywhere, onGPU, onGPUs(t))
 	}
 	for _, w := range everywhere {
 		if w.backend == "sim" { // it finds the deadlock first

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -10,15 +11,23 @@ import (
 	"ptoc/lang/source"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/cuda"
+	"ptoc/runtime/cuda/fleet"
 	"ptoc/runtime/failure"
+	"ptoc/runtime/native"
 )
 
 // openGPU starts ranks on GPUs. The driver is asked first: without one there is no need to compile.
-func (u *unit) openGPU() (controller.Backend, error) {
+func (u *unit) openGPU(ctx context.Context) (controller.Backend, error) {
 	driver := u.o.Driver
 	if driver == nil {
 		var err error
 		if driver, err = cuda.System(); err != nil {
+			return nil, gpuError(err)
+		}
+	}
+	processes := u.o.Workers == native.Processes
+	if processes {
+		if err := cuda.EnoughGPUs(driver, u.o.Ranks); err != nil {
 			return nil, gpuError(err)
 		}
 	}
@@ -28,7 +37,14 @@ func (u *unit) openGPU() (controller.Backend, error) {
 		}
 	}
 	u.o.stage("starting ranks")
-	b, err := controller.NewCUDA(cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout, Share: u.o.Share}, u.gpu)
+	cfg := cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout}
+	var b controller.Backend
+	var err error
+	if processes {
+		b, err = controller.NewFleet(ctx, cfg, u.gpu)
+	} else {
+		b, err = controller.NewCUDA(cfg, u.gpu)
+	}
 	if err != nil {
 		return nil, gpuError(err)
 	}
@@ -55,12 +71,18 @@ func (u *unit) makePTX() error {
 // gpuError gives the errors of GPUs their codes.
 func gpuError(err error) error {
 	var full *cuda.TooManyRanks
+	var few *cuda.TooFewGPUs
+	var lost *fleet.Lost
 	var driver *cuda.Error
 	switch {
 	case errors.Is(err, cuda.ErrNoGPU):
 		return diag.New(diag.NoGPU, source.Span{}, "%v", err).Help("run it on the CPU: --target cpu")
 	case errors.As(err, &full):
 		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("run it on at most %d ranks", full.Holds)
+	case errors.As(err, &few):
+		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("without --workers process all ranks share one GPU")
+	case errors.As(err, &lost):
+		return diag.New(diag.RankDied, source.Span{}, "%v", err)
 	case errors.As(err, &driver):
 		return diag.New(diag.GPUStopped, source.Span{}, "%v", err)
 	}

@@ -46,7 +46,6 @@ type Options struct {
 	Sanitize toolchain.Sanitizer
 	Open     func(lowered *ir.Module, ranks int) (controller.Backend, error)
 	Driver   cuda.Driver // nil: the machine's
-	Share    *cuda.Share
 
 	// Stage, if set, is told what is being done, for a progress line.
 	Stage func(string)
@@ -80,9 +79,6 @@ func (o *Options) check() error {
 	}
 	if o.Target != "" && !slices.Contains(Targets, o.Target) {
 		return badOption("--target must be cpu or cuda, got %q", o.Target)
-	}
-	if o.Target == "cuda" && o.Workers == native.Processes {
-		return badOption("--workers process is for the CPU: on GPUs, ranks are thread blocks")
 	}
 	if o.Ranks < 0 || o.Ranks > abi.MaxRanks {
 		return badOption("--ranks must be between 1 and %d, got %d", abi.MaxRanks, o.Ranks)

@@ -13,6 +13,7 @@ import (
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/runtime/bench"
+	"ptoc/runtime/native"
 	"ptoc/runtime/sim"
 	"ptoc/runtime/tensor"
 )
@@ -22,7 +23,7 @@ type Result struct {
 	File     string           `json:"file"`
 	Entry    string           `json:"entry"`
 	Ranks    int              `json:"ranks"`
-	Workers  string           `json:"workers"` // "threads", "processes", "simulated"
+	Workers  string           `json:"workers"` // "threads", "processes", "simulated", or what they are on GPUs
 	Symbols  map[string]int64 `json:"symbols,omitempty"`
 	Choices  []Choice         `json:"collectives,omitempty"`
 	Outputs  []Output         `json:"outputs"`
@@ -92,6 +93,9 @@ func (u *unit) result(args *arguments, times []float64) *Result {
 	}
 	if u.o.Target == "cuda" && u.o.Backend != "sim" {
 		r.Workers = "blocks on GPUs"
+		if u.o.Workers == native.Processes {
+			r.Workers = "processes with a GPU each"
+		}
 	}
 	seen := map[Choice]bool{}
 	for _, c := range u.choices {

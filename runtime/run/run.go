@@ -143,7 +143,7 @@ func (u *unit) open(ctx context.Context) (controller.Backend, error) {
 		return controller.NewSim(sim.Config{Ranks: u.o.Ranks, Timeout: u.o.Timeout, Scheduler: &sim.Greedy{}})
 	}
 	if u.o.Target == "cuda" {
-		return u.openGPU()
+		return u.openGPU(ctx)
 	}
 	if err := u.compile(ctx); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"ptoc/lang/diag"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/cuda"
+	"ptoc/runtime/cuda/fleet"
 	"ptoc/runtime/native"
 	"ptoc/runtime/tensor"
 	"ptoc/tests/cudasim"
@@ -25,6 +26,7 @@ import (
 
 func TestMain(m *testing.M) {
 	native.MaybeWorker()
+	fleet.MaybeWorker(cudasim.Offered)
 	os.Exit(m.Run())
 }
 
@@ -40,6 +42,17 @@ type way struct {
 
 // onGPU is --target cuda, on the interpreter's driver. Its time passes quickly.
 var onGPU = way{backend: "native", driver: func() cuda.Driver { return &cudasim.Driver{NsPerStep: 1000} }}
+
+// onGPUs is --target cuda --workers process, on a driver of several GPUs that processes share.
+func onGPUs(t testing.TB) way {
+	d := &cudasim.Shared{Dir: t.TempDir(), GPUs: 4}
+	withdraw, err := d.Offer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(withdraw)
+	return way{backend: "native", workers: native.Processes, driver: func() cuda.Driver { return d }}
+}
 
 func (w way) options(o Options) Options {
 	o.Backend, o.Workers, o.Open = w.backend, w.workers, w.open
@@ -60,6 +73,9 @@ var onPTX = way{backend: "native", open: func(m *ir.Module, ranks int) (controll
 func (w way) String() string {
 	if w.open != nil {
 		return "ptx"
+	}
+	if w.driver != nil && w.workers == native.Processes {
+		return "cuda processes"
 	}
 	if w.driver != nil {
 		return "cuda"

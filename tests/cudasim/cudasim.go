@@ -27,7 +27,6 @@ type Driver struct {
 	StepLimit    int64
 	NsPerStep    int64 // of the clock; 0: 1
 	FailLaunches int   // the n-th launch fails; 0: none
-	Together     int   // kernels start when so many streams have some; 0: at once
 
 	Launches []Launch // what was launched
 	Text     string   // the last PTX that was loaded
@@ -132,9 +131,6 @@ func (d *Driver) start() bool {
 // anything is left.
 func (d *Driver) advance() (bool, error) {
 	d.pump()
-	if d.runs == nil && d.heads() < d.Together {
-		return true, nil
-	}
 	if d.runs == nil && !d.start() {
 		return false, nil
 	}
@@ -148,19 +144,6 @@ func (d *Driver) advance() (bool, error) {
 		d.pump()
 	}
 	return true, nil
-}
-
-// heads is how many streams have come to a launch.
-func (d *Driver) heads() int {
-	n := 0
-	for _, g := range d.devices {
-		for _, s := range g.streams {
-			if len(s.ops) > 0 && s.ops[0].launch != nil {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // pump does what the streams have to do until each is empty, waits for an event, or comes to a launch.

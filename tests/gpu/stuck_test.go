@@ -8,6 +8,7 @@ import (
 
 	"ptoc/codegen/abi"
 	"ptoc/runtime/cuda"
+	"ptoc/runtime/cuda/fleet"
 	"ptoc/runtime/failure"
 	"ptoc/tests/cudasim"
 )
@@ -39,20 +40,47 @@ $again:
 }
 `
 
-func engine(t *testing.T) *cuda.Engine {
+// engine is what cuda.Open and fleet.Open give.
+type engine interface {
+	Submit(rank, kernel int, args []abi.Arg)
+	Wait(context.Context) error
+	Recover() error
+	Close() error
+}
+
+func config(t *testing.T) cuda.Config {
 	if at := abi.Offset[abi.GPUCtx]("Fault"); at != 32 {
 		t.Fatalf("the fault is at %d", at)
 	}
-	e, err := cuda.Open(cuda.Config{Driver: &cudasim.Driver{NsPerStep: 1000, StepLimit: 1e8}, Ranks: 1, PTX: byHand, Timeout: 10 * time.Millisecond,
-		Grace: 5 * time.Millisecond, Kernels: []cuda.Kernel{{Name: "fail", Symbol: "fail", Threads: 1}, {Name: "spin", Symbol: "spin", Threads: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return cuda.Config{Driver: &cudasim.Driver{NsPerStep: 1000, StepLimit: 1e8}, Ranks: 1, PTX: byHand, Timeout: 10 * time.Millisecond,
+		Grace: 5 * time.Millisecond, Kernels: []cuda.Kernel{{Name: "fail", Symbol: "fail", Threads: 1}, {Name: "spin", Symbol: "spin", Threads: 1}}}
 }
 
 func TestAnEngineRecoversFromAFault(t *testing.T) {
-	e := engine(t)
+	e, err := cuda.Open(config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovers(t, e)
+}
+
+func TestProcessesRecoverFromAFault(t *testing.T) {
+	d := &cudasim.Shared{Dir: t.TempDir(), GPUs: 1}
+	withdraw, err := d.Offer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer withdraw()
+	c := config(t)
+	c.Driver, c.Timeout, c.Grace = d, 10*time.Second, time.Second
+	e, err := fleet.Open(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovers(t, e)
+}
+
+func recovers(t *testing.T, e engine) {
 	for _, code := range []abi.Code{abi.OK, abi.Assert, abi.OK} {
 		e.Submit(0, 0, []abi.Arg{{Value: int64(code)}})
 		err := e.Wait(context.Background())
@@ -76,9 +104,12 @@ func TestAnEngineRecoversFromAFault(t *testing.T) {
 }
 
 func TestAKernelThatDoesNotStopIsReportedAsStuck(t *testing.T) {
-	e := engine(t)
+	e, err := cuda.Open(config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	e.Submit(0, 1, nil)
-	err := e.Wait(context.Background())
+	err = e.Wait(context.Background())
 	var f *failure.Failure
 	if !errors.As(err, &f) || f.Cause != failure.Timeout || f.Ranks[0].State != failure.Stuck || f.Ranks[0].Code != abi.Stuck {
 		t.Fatalf("%v", err)

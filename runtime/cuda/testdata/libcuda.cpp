@@ -28,6 +28,7 @@ API cuDeviceGetName(char *s, int n, CUdevice d) { snprintf(s, n, "stub %d", d); 
 API cuDeviceGetAttribute(int *x, int a, CUdevice d) { NEED(current); *x = a == 75 ? 9 : a == 76 ? 0 : a == 16 ? 132 : a == 97 ? 232448 : a == 95 || a == 115 ? 1 : 1000 + a; return 0; }
 API cuDeviceTotalMem_v2(size_t *n, CUdevice d) { *n = 80ull << 30; return 0; }
 API cuDeviceCanAccessPeer(int *x, CUdevice a, CUdevice b) { NEED(a != b); *x = 1; return 0; }
+API cuDeviceGetP2PAttribute(int *x, int a, CUdevice from, CUdevice to) { NEED(a == 3 && from != to); *x = !getenv("STUB_NO_ATOMICS"); return 0; }
 API cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { *c = &contexts[d]; refs[d]++; return 0; }
 API cuDevicePrimaryCtxRelease_v2(CUdevice d) { NEED(refs[d] > 0); refs[d]--; return 0; }
 API cuCtxSetCurrent(CUcontext c) { current = c; return 0; }
@@ -41,6 +42,9 @@ API cuMemPoolSetAttribute(H p, int a, void *x) { NEED(p == (H)0x77 && a == 4 && 
 API cuMemHostAlloc(void **p, size_t n, unsigned flags) { NEED(flags == 3); *p = malloc(n); memset(*p, 0xee, n); return 0; }
 API cuMemFreeHost(void *p) { free(p); return 0; }
 API cuMemHostGetDevicePointer_v2(CUdeviceptr *d, void *p, unsigned flags) { NEED(flags == 0); *d = (CUdeviceptr)p; return 0; }
+static int registered;
+API cuMemHostRegister_v2(void *p, size_t n, unsigned flags) { NEED(current && flags == 3 && (uintptr_t)p % 4096 == 0 && n > 0); registered++; return 0; }
+API cuMemHostUnregister(void *p) { NEED(registered > 0); registered--; return 0; }
 API cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, H s) { NEED(s == (H)0x51); memcpy((void *)to, from, n); return 0; }
 API cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, H s) { NEED(s == (H)0x51); memcpy(to, (void *)from, n); return 0; }
 API cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, H s) { NEED(s == (H)0x51); memcpy((void *)to, (void *)from, n); return 0; }
@@ -99,4 +103,4 @@ API cuIpcOpenMemHandle_v2(CUdeviceptr *p, CUipcMemHandle h, unsigned flags) {
 }
 API cuIpcCloseMemHandle(CUdeviceptr p) { return 0; }
 // What was made and not destroyed.
-API stub_left() { return streams + modules + refs[0] + refs[1]; }
+API stub_left() { return streams + modules + registered + refs[0] + refs[1]; }
