@@ -102,6 +102,10 @@ var table = []Pass{
 	{Name: "PadSignalWindows", run: padSignalWindows, Needs: CompositesGone | HostLowered, Makes: SignalsPadded,
 		Doc: "one signal cell a cache line, where nothing can see the difference"},
 
+	// After fences, which stand in the way of loads as signals do.
+	{Name: "PipelineLoads", run: pipelineLoads, Needs: TileOpsFused | Fenced,
+		Doc: "begin the loads of a loop's next turns before the product of this one (GPUs)"},
+
 	// Last: any change of tiles would make its offsets wrong.
 	{Name: "PlanMemory", run: planMemory, Needs: TileOpsFused, Makes: ScratchAssigned,
 		Doc: "place tiles in the arena, reusing memory by liveness"},
@@ -127,6 +131,9 @@ var order = []constraint{
 	{"LowerCompositeOps", "PadSignalWindows", "only lowered code shows every access to a signal window"},
 	{"FuseTileOps", "InsertCommFence", "fusion moves stores and marks the streaming ones; fences placed earlier could end up on the wrong side"},
 	{"FuseTileOps", "PlanMemory", "tiles that fusion removes need no memory"},
+	{"FuseTileOps", "PipelineLoads", "only fused loops show which loads hand on what they read"},
+	{"InsertCommFence", "PipelineLoads", "a loop with a fence keeps its order, so fences must be there"},
+	{"PipelineLoads", "PlanMemory", "tiles that are loaded ahead need places of their own"},
 	{"InsertCommFence", "PlanMemory", "PlanMemory is last: its offsets describe the final ops"},
 	{"PadSignalWindows", "PlanMemory", "PlanMemory is last: its offsets describe the final ops"},
 }

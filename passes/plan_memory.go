@@ -224,6 +224,8 @@ func (p *planner) share(b *ir.Block) {
 		switch op.Kind {
 		case ir.Reshape:
 			p.union(op.Result(), op.Val("x"))
+		case ir.MatMulAcc:
+			p.try(op.Result(), op.Val("acc"))
 		case ir.For:
 			p.shareLoop(op, op.Regions[0].Args[1:])
 		case ir.While:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"ptoc/lang/source"
 	"ptoc/passes"
 	"ptoc/passes/opt"
+	"ptoc/runtime/run"
 )
 
 func init() { commands = append(commands, newOpt()) }
@@ -33,6 +35,9 @@ func newOpt() *cobra.Command {
 			"  ptoc opt kernel.pl --passes InlineFunctions,Simplify -o small.pl",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(run.Targets, j.Target) {
+				return usagef("--target must be cpu or cuda, got %q", j.Target)
+			}
 			file, err := readSource(args[0], cmd.InOrStdin())
 			if err != nil {
 				return err
@@ -60,6 +65,7 @@ func newOpt() *cobra.Command {
 	f.StringVar(&names, "passes", "", "run these passes instead of the pipeline, in this order: `A,B,C`; empty: none")
 	f.StringVar(&j.Until, "until", "", "stop after this `pass`")
 	f.VarP((*rankCount)(&j.Ranks), "ranks", "n", "compile for this number of ranks")
+	f.StringVar(&j.Target, "target", "cpu", "what to compile for: cpu or cuda")
 	f.BoolVar(&j.PrintAfterAll, "print-after-all", false, "print the IR after every pass instead of the final IR")
 	f.BoolVar(&j.Diff, "diff", false, "print what every pass changes instead of the final IR")
 	f.BoolVar(&j.VerifyEach, "verify-each", false, "after every pass, verify the IR, that what is printed reads back equal,\nand that no notify, wait or access around them was dropped or moved")

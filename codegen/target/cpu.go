@@ -9,7 +9,7 @@ const (
 )
 
 // CPU keeps rows of whole vectors in vector registers.
-var CPU = &Target{Name: "cpu", Block: cpuBlock, fits: VectorTile, serves: func(op *ir.Op, _ *ir.Value, regs map[*ir.Value]bool) bool {
+var CPU = &Target{Name: "cpu", Block: cpuBlock, Stages: 1, fits: VectorTile, serves: func(op *ir.Op, _ *ir.Value, regs map[*ir.Value]bool) bool {
 	return vectorLoop(op, regs)
 }}
 

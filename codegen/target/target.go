@@ -11,6 +11,9 @@ type Target struct {
 	Block int64 // elements of the blocks that loops over long rows are cut into
 	// Shared is how many bytes of tiles fit a block's fast memory; 0: it has none of its own.
 	Shared int64
+	// Stages is how many places the tiles have that a turn of a loop loads, so that loads overlap products; 1 where
+	// they cannot.
+	Stages int64
 	// fits reports whether registers can hold a tile; serves whether a fused loop can work on v, which it
 	// makes or reads, there.
 	fits   func(t *ir.Tile) bool

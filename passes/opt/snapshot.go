@@ -24,6 +24,7 @@ func Snapshot(c snapshot.Call) (string, error) {
 	f.StringVar(&j.Until, "until", "", "")
 	f.StringVar(&j.Check.Entry, "entry", "", "")
 	f.IntVar(&j.Ranks, "ranks", 0, "")
+	f.StringVar(&j.Target, "target", "", "")
 	f.BoolVar(&j.Diff, "diff", false, "")
 	f.Func("D", "", into(j.Check.Defines))
 	f.Func("set", "", into(j.Check.Set))
