@@ -136,6 +136,6 @@ var enums = []struct {
 	{"PTOC_NOTIFY_", []string{"ADD", "SET"}},
 	{"PTOC_ATOMIC_", []string{"NONE", "ADD"}},
 	{"PTOC_REDUCE_", []string{"SUM", "MAX", "MIN", "PROD"}},
-	{"PTOC_WAIT_", []string{"NONE", "ACTIVE", "ABORTED"}},
+	{"PTOC_WAIT_", []string{"NONE", "ACTIVE", "ABORTED", "CLAIMED"}},
 	{"PTOC_RANK_", []string{"STARTING", "RUNNING", "EXITED"}},
 }

@@ -3,8 +3,9 @@ package abi
 import "reflect"
 
 // What a kernel on a GPU is launched with: one GPULaunch for each rank that runs on the device, in an
-// array whose address is the kernel's only parameter; a block takes the one of its %ctaid.y. Args are the
-// same slots as on the CPU, Domain, RankCtl and Fault the same structs, with device addresses.
+// array whose address is the kernel's only parameter; a block takes the one of its %ctaid.y. The rank's blocks,
+// by %ctaid.x, share it. Args are the same slots as on the CPU, Domain, RankCtl and Fault the same structs,
+// with device addresses.
 
 // GPULaunch is one rank's part of a launch.
 type GPULaunch struct {
@@ -17,11 +18,13 @@ type GPUCtx struct {
 	Device     int32
 	NDevices   int32
 	Arena      uintptr // scratch in global memory, for kernels that need more than a block's shared memory
-	ArenaBytes int64
+	ArenaBytes int64   // of one block: those of the next one follow
 	Abort      uintptr // i32: not 0 when waits shall give up
 	Fault      uintptr // Fault*
 	Self       uintptr // RankCtl*
 	Patience   int64   // nanoseconds that a wait may last; 0: for ever
+	Common     uintptr // scratch in global memory of all blocks of the rank
+	Met        uint64  // how often a block came to a meeting of all: 0 when the kernel starts
 }
 
 // Offset is the byte offset of a field of one of this package's structs.

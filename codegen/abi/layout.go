@@ -52,7 +52,7 @@ type RankCtl struct {
 	_        [15]int32
 
 	// The wait that the rank is in, or was in when it was aborted.
-	Waiting  int32 // WaitNone, WaitActive, WaitAborted
+	Waiting  int32 // a WaitState
 	WaitSite int32
 	WaitDom  int32 // domain id
 	WaitCmp  int32 // WaitCmp
@@ -90,6 +90,7 @@ const (
 	WaitNone    WaitState = iota // nothing
 	WaitActive                   // the wait that the rank is in
 	WaitAborted                  // the wait that it was in when it was aborted
+	WaitClaimed                  // nothing yet: one of the rank's blocks, which may all be waiting, is writing them
 )
 
 // Tag says how the engine turns one argument of a command into the i64 that

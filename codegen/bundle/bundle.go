@@ -26,7 +26,7 @@ import (
 
 // Format is the version of the layout. It changes whenever an older ptoc could not run the bundle right:
 // the kernel ABI is part of it.
-const Format = 3
+const Format = 4
 
 // Names of the files.
 const (
@@ -75,6 +75,11 @@ type Kernel struct {
 
 	Threads int `json:"threads,omitempty"` // of a GPU's block
 	Shared  int `json:"shared,omitempty"`  // bytes of its shared memory
+
+	// Of a kernel for a grid of blocks: what they share.
+	Grid    bool `json:"grid,omitempty"`
+	Told    int  `json:"told,omitempty"` // scalars
+	Tensors bool `json:"tensors,omitempty"`
 }
 
 // Param is one parameter; a window takes two slots, everything else one.

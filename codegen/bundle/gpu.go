@@ -34,7 +34,8 @@ func (g *GPUCode) describe(m *Manifest) {
 	m.Arch, m.CPU = "", nil
 	for _, k := range g.Kernels {
 		n, known := k.Arena.Const()
-		out := Kernel{Name: k.Name, Kind: k.Kind.String(), Params: []Param{}, Syms: k.Syms, Threads: k.Threads, Shared: k.Shared, Arena: !known || n > 0}
+		out := Kernel{Name: k.Name, Kind: k.Kind.String(), Params: []Param{}, Syms: k.Syms, Threads: k.Threads, Shared: k.Shared, Arena: !known || n > 0,
+			Grid: k.Grid, Told: k.Told, Tensors: k.Tensors}
 		for i, p := range k.Func.Params() {
 			t, memory := p.Type.(*ir.Tensor)
 			out.Params = append(out.Params, Param{Name: p.Name, Type: p.Type.String(), Dir: k.Func.Dirs[i].String(), Window: memory && t.Window})
@@ -64,12 +65,9 @@ func (b *Bundle) GPUKernels(m *ir.Module) ([]ptx.Kernel, error) {
 		if f == nil {
 			return nil, fmt.Errorf("the bundle's program has no kernel %s", k.Name)
 		}
-		p := ptx.Kernel{Name: k.Name, Kind: f.Kind, Func: f, Syms: k.Syms, Threads: k.Threads, Shared: k.Shared}
-		if k.Arena {
-			var err error
-			if p.Arena, err = ptx.Scratch(f); err != nil {
-				return nil, err
-			}
+		p, err := ptx.Again(ptx.Kernel{Name: k.Name, Syms: k.Syms, Threads: k.Threads, Shared: k.Shared, Grid: k.Grid, Told: k.Told, Tensors: k.Tensors}, f, k.Arena)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, p)
 	}

@@ -116,19 +116,33 @@ func (e *fn) view(op *ir.Op) {
 
 // create emits pl.create_tensor: zeroed scratch.
 func (e *fn) create(op *ir.Op) {
-	v := op.Result()
+	e.checkSizes(op)
+	m := e.created(op.Result(), e.arena, arenaRoot)
+	e.mems[op.Result()] = m
+	e.clear(op, m)
+}
+
+// created is where a created tensor lies in scratch memory.
+func (e *fn) created(v *ir.Value, scratch val, root string) *memory {
 	t := v.Type.(*ir.Tensor)
-	for _, d := range t.Dims {
+	m := &memory{ptr: e.placeIn(scratch, v), Layout: lower.RowMajor(t.Dims), dt: t.DType, root: root}
+	m.lo, m.hi = e.bytesOf(v, t.Dims)
+	return m
+}
+
+func (e *fn) checkSizes(op *ir.Op) {
+	for _, d := range ir.ShapeOf(op.Result().Type) {
 		if _, ok := d.Const(); !ok {
 			x := e.dim(d)
 			e.check(op, e.icmp(enum.IPredSLT, x, i64(0)), abi.BadValue, x, i64(0), i64(1<<63-1))
 		}
 	}
-	m := &memory{ptr: e.place(v), Layout: lower.RowMajor(t.Dims), dt: t.DType, root: arenaRoot}
-	m.lo, m.hi = e.bytesOf(v, t.Dims)
-	e.mems[v] = m
-	zero := e.zero(t.DType)
-	e.spread(&nest{op: op, shape: t.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})
+}
+
+// clear fills m with zeros.
+func (e *fn) clear(op *ir.Op, m *memory) {
+	zero := e.zero(m.dt)
+	e.spread(&nest{op: op, shape: m.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})
 }
 
 // read emits pl.read. What other ranks may be writing meanwhile, signals, only one thread reads: all

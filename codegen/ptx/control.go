@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	ll "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
@@ -13,11 +15,21 @@ import (
 
 // block emits the ops of a block up to its terminator.
 func (e *fn) block(b *ir.Block) {
-	for i, op := range b.Ops {
-		if op.Kind.Terminator {
-			return
-		}
-		e.prepare(b.Ops[i:])
+	n := len(b.Ops)
+	if b.Terminator() != nil {
+		n--
+	}
+	e.ops(b, 0, n)
+}
+
+// ops emits ops from to to of a block.
+func (e *fn) ops(b *ir.Block, from, to int) {
+	if e.plan != nil {
+		e.shared(b, from, to)
+		return
+	}
+	for i, op := range b.Ops[from:to] {
+		e.prepare(b.Ops[from+i : to])
 		e.op(op)
 	}
 }
@@ -31,18 +43,24 @@ func (e *fn) op(op *ir.Op) {
 	emit(e, op)
 }
 
-// forLoop counts trips, so that the counter never passes the end of the integers.
+// forLoop counts trips, so that the counter never passes the end of the integers. Of a loop that is dealt to
+// blocks each makes its own trips.
 func (e *fn) forLoop(op *ir.Op) {
 	body := op.Regions[0]
+	first, by := i64(0), i64(1)
+	if e.grid.dealt == op {
+		first, by = e.grid.block, e.grid.blocks
+		e.grid.dealt = nil
+	}
 	start, stop, step := e.scalarAs(op.Val("start"), ir.INDEX), e.scalarAs(op.Val("stop"), ir.INDEX), e.scalarAs(op.Val("step"), ir.INDEX)
 	trips := e.trips(op, start, stop, step)
 	phis, tiles := e.carryIn(op, body.Args[1:])
-	before := e.beginTurns(body)
+	before, apart := e.beginTurns(body), e.grid.apart.clone()
 
 	head, in, out := e.label("for"), e.label("for_body"), e.label("for_end")
 	from := e.b
 	e.b.NewBr(head)
-	n := head.NewPhi(incoming(i64(0), from))
+	n := head.NewPhi(incoming(first, from))
 	e.enter(head, from, phis)
 	e.at(head)
 	head.NewCondBr(e.icmp(enum.IPredULT, n, trips), in, out)
@@ -51,11 +69,13 @@ func (e *fn) forLoop(op *ir.Op) {
 	e.loops = append(e.loops, op)
 	e.block(body)
 	e.loops = e.loops[:len(e.loops)-1]
+	e.meetAgain(op)
 	e.carryOn(body, phis, tiles, before)
-	n.Incs = append(n.Incs, incoming(e.b.NewAdd(n, i64(1)), e.b))
+	n.Incs = append(n.Incs, incoming(e.b.NewAdd(n, by), e.b))
 	e.b.NewBr(head)
 	e.at(out)
 	e.endTurns(before)
+	e.grid.apart.join(apart) // where the loop runs not at all
 	e.carryOut(op, body.Args[1:])
 }
 
@@ -230,23 +250,24 @@ func (e *fn) whileLoop(op *ir.Op) {
 	e.enter(head, from, phis)
 	e.at(head)
 	e.poll(op)
-	for _, in := range body.Ops {
-		if in.Kind.Terminator {
-			break
-		}
-		if in.Kind != ir.Cond {
-			e.op(in)
-			continue
-		}
-		e.settle()
-		on := e.label("while_body")
-		e.b.NewCondBr(e.scalarAs(in.Val("cond"), ir.BOOL), on, out)
-		e.at(on)
+	stop := slices.IndexFunc(body.Ops, func(in *ir.Op) bool { return in.Kind == ir.Cond })
+	end := len(body.Ops)
+	if body.Terminator() != nil {
+		end--
 	}
+	e.ops(body, 0, stop)
+	e.settle()
+	on := e.label("while_body")
+	e.b.NewCondBr(e.scalarAs(body.Ops[stop].Val("cond"), ir.BOOL), on, out)
+	left := e.grid.apart.clone()
+	e.at(on)
+	e.ops(body, stop+1, end)
+	e.meetAgain(op)
 	e.carryOn(body, phis, rest, before)
 	e.b.NewBr(head)
 	e.at(out)
 	e.endTurns(before)
+	e.grid.apart = left
 	e.carryOut(op, body.Args)
 }
 
@@ -266,12 +287,13 @@ func (e *fn) branch(op *ir.Op) {
 	}
 	then, els, out := e.label("then"), e.label("else"), e.label("if_end")
 	e.b.NewCondBr(e.scalarAs(op.Val("cond"), ir.BOOL), then, els)
-	before := e.order
+	before, apart := e.order, e.grid.apart
 	var after order
+	met := meeting{hazards{}, hazards{}}
 	var phis []*ll.InstPhi
 	for i, start := range []*ll.Block{then, els} {
 		e.at(start)
-		e.kernel.order = before.clone()
+		e.kernel.order, e.grid.apart = before.clone(), apart.clone()
 		var values []val
 		if i < len(op.Regions) {
 			values = e.arm(op, op.Regions[i])
@@ -288,10 +310,11 @@ func (e *fn) branch(op *ir.Op) {
 		} else {
 			after.join(e.order)
 		}
+		met.join(e.grid.apart)
 		e.b.NewBr(out)
 	}
 	e.at(out)
-	e.kernel.order = after
+	e.kernel.order, e.grid.apart = after, met
 	for _, r := range op.Results {
 		if _, ok := r.Type.(*ir.Scalar); ok {
 			e.vals[r] = phis[0]
@@ -344,6 +367,9 @@ func (e *fn) call(op *ir.Op) {
 		in.syms[s] = e.dim(syms[i])
 	}
 	e.distinct(op)
+	if e.plan != nil {
+		in.plan = e.g.planOf(callee)
+	}
 	in.block(callee.Body)
 }
 

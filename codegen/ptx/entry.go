@@ -20,9 +20,11 @@ type kernel struct {
 	tid     val  // i64
 	space   int  // of the arena: shared or global
 	arena   val  // its first byte
+	private bool // something lies there
 	async   bool // tiles are copied into it asynchronously
 	faulted val  // i1*: an element of a spread loop went wrong
 	order
+	grid   grid
 	faults []fault
 	fault  *ll.Block // where all of them go
 }
@@ -36,7 +38,7 @@ func (g *gen) entry(f *ir.Func) {
 	k.entry = code.NewBlock("entry")
 	k.at(k.entry)
 	// At least one block: registers are not saved for others that could share the processor, at the price of
-	// spilling. A kernel has one block for each rank.
+	// spilling.
 	g.annot = append(g.annot, annotation{code, "kernel", 1}, annotation{code, "reqntidx", Threads}, annotation{code, "minctasm", 1})
 
 	k.tid = k.b.NewZExt(k.sreg("tid.x"), types.I64)
@@ -46,7 +48,7 @@ func (g *gen) entry(f *ir.Func) {
 	args := k.pointerAt(mine, abi.Offset[abi.GPULaunch]("Args"))
 	k.faulted = k.b.NewAlloca(types.I1)
 
-	info := Kernel{Name: f.Name, Kind: f.Kind, Func: f, Syms: f.DimSyms(), Threads: Threads}
+	info := Kernel{Name: f.Name, Kind: f.Kind, Func: f, Syms: f.DimSyms(), Threads: Threads, Blocks: ir.ConstDim(1)}
 	need := g.need.Of(f)
 	if n, ok := need.Const(); ok && n <= maxShared {
 		k.space, info.Shared = shared, int(n)
@@ -58,11 +60,21 @@ func (g *gen) entry(f *ir.Func) {
 	}
 	e := newFn(k, f, i64(0))
 	e.stopIfFailed()
+	if p := g.planOf(f); p.deals() {
+		e.plan = p
+		info.Grid, info.Blocks = true, g.blocks(f)
+		info.Told, info.Tensors = k.openGrid(f)
+		info.Common = common(info.Told, info.Tensors, need)
+	}
+	info.InTurn = g.planOf(f).undealt
 	e.unpack(args)
 	e.block(f.Body)
 	e.land()
 	k.b.NewRet(nil)
 	k.faultBlock()
+	if !k.private { // created tensors that all blocks share are all there is
+		info.Shared, info.Arena = 0, ir.Dim{}
+	}
 	g.out.Kernels = append(g.out.Kernels, info)
 }
 
@@ -75,6 +87,22 @@ func (e *fn) stopIfFailed() {
 	e.b.NewCondBr(failed, stop, run)
 	stop.NewRet(nil)
 	e.at(run)
+}
+
+// openGrid reads which block this is, and where its scratch is.
+func (k *kernel) openGrid(f *ir.Func) (told int, tensors bool) {
+	told, tensors = k.g.shared(f)
+	k.grid.block, k.grid.blocks = k.b.NewZExt(k.sreg("ctaid.x"), types.I64), k.b.NewZExt(k.sreg("nctaid.x"), types.I64)
+	k.grid.first = k.isZero(k.grid.block)
+	k.grid.apart = meeting{hazards{}, hazards{}}
+	if k.space == global {
+		k.arena = k.offset(k.arena, k.mul(k.grid.block, k.load(types.I64, k.offset(k.ctx, i64(abi.Offset[abi.GPUCtx]("ArenaBytes"))), 8)))
+	}
+	if told > 0 || tensors {
+		k.grid.common = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Common"))
+		k.grid.tensors = k.offset(k.grid.common, i64(slotBytes(told)))
+	}
+	return told, tensors
 }
 
 // sreg reads a special register.
@@ -130,6 +158,17 @@ func (e *fn) unpackScalar(x val, dt ir.DType) val {
 		return x
 	}
 	return e.b.NewTrunc(x, regType(dt).(*types.IntType))
+}
+
+// packScalar turns a scalar into what a slot holds.
+func (e *fn) packScalar(x val, dt ir.DType) val {
+	switch {
+	case dt.IsFloat():
+		return e.b.NewBitCast(e.b.NewFPExt(x, types.Double), types.I64)
+	case dt == ir.BOOL:
+		return e.b.NewZExt(x, types.I64)
+	}
+	return e.widen(x)
 }
 
 // domain is what a kernel uses of an abi.Domain, read once.

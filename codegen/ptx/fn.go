@@ -20,6 +20,7 @@ type fn struct {
 	sites map[*ir.Op]int
 	base  val // i64: where the function's scratch begins in the arena
 	loops []*ir.Op
+	plan  *plan               // nil where only this block is concerned
 	inReg map[*ir.Value]bool  // tiles that live in registers
 	regs  map[*ir.Value][]val // a thread's pieces of them
 
@@ -111,15 +112,18 @@ func (e *fn) bytesOf(v *ir.Value, dims []ir.Dim) (lo, hi int64) {
 
 const arenaRoot = "arena"
 
-// place is the address of v in the arena.
-func (e *fn) place(v *ir.Value) val {
+// place is the address of v in the block's arena, placeIn in any that is laid out the same.
+func (e *fn) place(v *ir.Value) val { return e.placeIn(e.arena, v) }
+
+func (e *fn) placeIn(arena val, v *ir.Value) val {
 	if v.Arena == nil {
 		if v.Def != nil && v.Def.Kind == ir.Reshape {
 			return e.data(v.Def.Val("x")).ptr
 		}
 		lower.Fail(e.f.Span, "%s: %s has no place in the arena: PlanMemory has not run", e.f.Name, v.Name)
 	}
-	return e.offset(e.arena, e.add(e.base, e.dim(*v.Arena)))
+	e.kernel.private = e.kernel.private || arena == e.arena
+	return e.offset(arena, e.add(e.base, e.dim(*v.Arena)))
 }
 
 // declareTile is the tile that op makes.

@@ -29,5 +29,6 @@ var numbers = func() *strings.Replacer {
 	ctl := func(field string) string { return fmt.Sprint(abi.Offset[abi.RankCtl](field)) }
 	return strings.NewReplacer("WAIT_SITE", ctl("WaitSite"), "WAIT_DOM", ctl("WaitDom"), "WAIT_CMP", ctl("WaitCmp"),
 		"WAIT_WANT", ctl("WaitWant"), "WAIT_SEEN", ctl("WaitSeen"), "WAIT_CELL", ctl("WaitCell"), "WAITING", ctl("Waiting"),
-		"PROGRESS", ctl("Progress"), "ABORTED", fmt.Sprint(int(abi.Aborted)), "TIMED_OUT", fmt.Sprint(int(abi.TimedOut)))
+		"PROGRESS", ctl("Progress"), "ABORTED", fmt.Sprint(int(abi.Aborted)), "TIMED_OUT", fmt.Sprint(int(abi.TimedOut)),
+		"CLAIMED", fmt.Sprint(int(abi.WaitClaimed)))
 }()

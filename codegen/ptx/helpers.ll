@@ -33,7 +33,8 @@ done:
 ; Waits until the cell compares to want, and acquires what its notifiers released. Only the block's first
 ; thread calls it. cmp: 0 equal, 1 at least. The result is 0, or the status of a wait that was given up:
 ; the abort word was set, or patience (nanoseconds, 0 for ever) ran out. The first looks are in a row; then
-; the rank says what it waits for in its control block, and sleeps a little longer each time.
+; the block says what it waits for in the rank's control block, unless another one does, and sleeps a little
+; longer each time.
 define internal i32 @ptoc_wait(i8 addrspace(1)* %cell, i32 %want, i32 %cmp, i32 %site, i8 addrspace(1)* %abort, i8 addrspace(1)* %self, i64 %patience, i32 %dom, i64 %where) alwaysinline {
 entry:
   %start = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
@@ -41,6 +42,7 @@ entry:
 look:
   %n = phi i32 [ 0, %entry ], [ %n1, %again ]
   %nap = phi i32 [ 20, %entry ], [ %nap1, %again ]
+  %mine = phi i1 [ false, %entry ], [ %mine1, %again ]
   %seen = call i32 asm sideeffect "ld.acquire.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %cell)
   %eq = icmp eq i32 %seen, %want
   %ge = icmp sge i32 %seen, %want
@@ -54,8 +56,12 @@ not:
 again0:
   br label %again
 slow:
-  %firstslow = icmp eq i32 %n, 16
-  br i1 %firstslow, label %tell, label %poll
+  br i1 %mine, label %say, label %claim
+claim:
+  %word = getelementptr i8, i8 addrspace(1)* %self, i64 WAITING
+  %was = call i32 asm sideeffect "atom.relaxed.sys.global.cas.b32 $0, [$1], 0, $2;", "=r,l,r,~{memory}"(i8 addrspace(1)* %word, i32 CLAIMED)
+  %free = icmp eq i32 %was, 0
+  br i1 %free, label %tell, label %poll
 tell:
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_SITE, i32 %site)
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_DOM, i32 %dom)
@@ -63,9 +69,12 @@ tell:
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_WANT, i32 %want)
   call void asm sideeffect "st.relaxed.sys.global.u64 [$0+$1], $2;", "l,n,l,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_CELL, i64 %where)
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 1)
+  br label %say
+say:
+  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_SEEN, i32 %seen)
   br label %poll
 poll:
-  call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAIT_SEEN, i32 %seen)
+  %told = phi i1 [ true, %say ], [ false, %claim ]
   %stop = call i32 asm sideeffect "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %abort)
   %aborted = icmp ne i32 %stop, 0
   br i1 %aborted, label %gave_up, label %clock
@@ -84,14 +93,78 @@ sleep:
   br label %again
 again:
   %nap1 = phi i32 [ %nap, %again0 ], [ %nap2, %sleep ]
+  %mine1 = phi i1 [ %mine, %again0 ], [ %told, %sleep ]
   br label %look
 gave_up:
   %status = phi i32 [ ABORTED, %poll ], [ TIMED_OUT, %clock ]
+  br i1 %told, label %leave, label %left
+leave:
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 2)
+  br label %left
+left:
   ret i32 %status
 reached:
+  br i1 %mine, label %done, label %on
+done:
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 0)
+  br label %on
+on:
   call void asm sideeffect "red.relaxed.sys.global.add.u64 [$0+$1], $2;", "l,n,l,~{memory}"(i8 addrspace(1)* %self, i32 PROGRESS, i64 1)
+  ret i32 0
+}
+
+;@ ptoc_meet:
+; Lets the blocks of a rank meet: whoever leaves has seen what all did before they came. Only each block's first
+; thread calls it. met counts who came, since the kernel began: of n blocks the k-th to come goes on when a
+; multiple of n have come that is more than k. The result is 0, or the status of a block that gave up: the abort
+; word was set, another block recorded a fault, or patience (nanoseconds, 0 for ever) ran out.
+define internal i32 @ptoc_meet(i8 addrspace(1)* %met, i64 %n, i8 addrspace(1)* %abort, i8 addrspace(1)* %fault, i64 %patience) alwaysinline {
+entry:
+  %only = icmp eq i64 %n, 1
+  br i1 %only, label %all, label %come
+come:
+  %k = call i64 asm sideeffect "atom.acq_rel.gpu.global.add.u64 $0, [$1], 1;", "=l,l,~{memory}"(i8 addrspace(1)* %met)
+  %turn = udiv i64 %k, %n
+  %next = add i64 %turn, 1
+  %goal = mul i64 %next, %n
+  %start = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
+  br label %look
+look:
+  %looks = phi i32 [ 0, %come ], [ %looks1, %again ]
+  %nap = phi i32 [ 20, %come ], [ %nap1, %again ]
+  %here = call i64 asm sideeffect "ld.acquire.gpu.global.u64 $0, [$1];", "=l,l,~{memory}"(i8 addrspace(1)* %met)
+  %ok = icmp uge i64 %here, %goal
+  br i1 %ok, label %all, label %not
+not:
+  %looks1 = add i32 %looks, 1
+  %soon = icmp slt i32 %looks, 16
+  br i1 %soon, label %again, label %poll
+poll:
+  %stop = call i32 asm sideeffect "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %abort)
+  %failed = call i32 asm sideeffect "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %fault)
+  %either = or i32 %stop, %failed
+  %aborted = icmp ne i32 %either, 0
+  br i1 %aborted, label %gave_up, label %clock
+clock:
+  %now = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
+  %past = sub i64 %now, %start
+  %tired = icmp sgt i64 %past, %patience
+  %mortal = icmp sgt i64 %patience, 0
+  %late = and i1 %tired, %mortal
+  br i1 %late, label %gave_up, label %sleep
+sleep:
+  call void asm sideeffect "nanosleep.u32 $0;", "r,~{memory}"(i32 %nap)
+  %double = shl i32 %nap, 1
+  %long = icmp sgt i32 %double, 500
+  %nap2 = select i1 %long, i32 500, i32 %double
+  br label %again
+again:
+  %nap1 = phi i32 [ %nap, %not ], [ %nap2, %sleep ]
+  br label %look
+gave_up:
+  %status = phi i32 [ ABORTED, %poll ], [ TIMED_OUT, %clock ]
+  ret i32 %status
+all:
   ret i32 0
 }
 

@@ -1,13 +1,13 @@
 // Package ptx turns a module into PTX: it builds LLVM IR, which LLVM's NVPTX backend compiles.
 //
-// One thread block runs one instance of a kernel. Scalars are computed by every thread alike, so control
+// One thread block runs one instance of a kernel, or its share of the blocks of the kernel's pl.spmd loops. Scalars are computed by every thread alike, so control
 // flow is uniform; elementwise loops are spread over the threads, and what one thread wrote for another
 // to read lies between block barriers. Signals are inline assembly, made by the block's first thread:
 // a barrier stands before a notify and behind a wait, so that what they release and acquire is the whole
 // block's.
 //
 // A kernel's only parameter is the address of an array of abi.GPULaunch, one for each rank that the grid
-// runs: the block takes its %ctaid.y's. Chip and incore functions become entries; what they call is
+// runs: the block takes its %ctaid.y's. %ctaid.x is its number within the rank. Chip and incore functions become entries; what they call is
 // expanded in place.
 package ptx
 
@@ -40,8 +40,16 @@ type Kernel struct {
 	Func    *ir.Func
 	Syms    []string // one i64 slot each, after the parameters
 	Threads int      // of a block
-	Shared  int      // bytes of dynamic shared memory
-	Arena   ir.Dim   // bytes of global scratch, in terms of the parameters and symbols
+	Shared  int      // bytes of dynamic shared memory of each block
+	Arena   ir.Dim   // bytes of global scratch of each block, in terms of the parameters and symbols
+	InTurn  []InTurn
+
+	// Of a kernel whose pl.spmd loops are dealt to the blocks of a grid; of others, Blocks is 1.
+	Grid    bool
+	Blocks  ir.Dim // that it can use; may count ranks, too
+	Common  ir.Dim // bytes of global scratch of all blocks together
+	Told    int    // scalars in it
+	Tensors bool   // it holds created tensors
 }
 
 // Output is a module's LLVM IR and what is needed to call it and to explain its faults.
@@ -63,12 +71,17 @@ type gen struct {
 	annot   []annotation
 	need    lower.Scratch
 	inReg   map[*ir.Func]map[*ir.Value]bool
+	plans   map[*ir.Func]*plan
+}
+
+func newGen(opt Options) *gen {
+	return &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}, inReg: map[*ir.Func]map[*ir.Value]bool{}, plans: map[*ir.Func]*plan{}}
 }
 
 // Generate builds the LLVM IR of m, after all passes.
 func Generate(m *ir.Module, opt Options) (out *Output, err error) {
 	defer lower.Catch(&err)
-	g := &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}, inReg: map[*ir.Func]map[*ir.Value]bool{}}
+	g := newGen(opt)
 	g.mod.TargetTriple = "nvptx64-nvidia-cuda"
 	g.mod.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 	g.globals()
@@ -80,29 +93,4 @@ func Generate(m *ir.Module, opt Options) (out *Output, err error) {
 	sort.SliceStable(g.out.Kernels, func(i, j int) bool { return g.out.Kernels[i].Name < g.out.Kernels[j].Name })
 	g.out.LLVM = g.mod.String() + "\n" + g.helpers() + g.annotations()
 	return &g.out, nil
-}
-
-// ArenaBytes is how much scratch in global memory a call with these argument slots needs.
-func (k *Kernel) ArenaBytes(args []int64) (int64, error) {
-	slot := 0
-	syms, vals := map[string]int64{}, map[*ir.Value]int64{}
-	for _, p := range k.Func.Params() {
-		if t, ok := p.Type.(*ir.Tensor); ok && t.Window {
-			slot++
-		}
-		vals[p] = args[slot]
-		slot++
-	}
-	for _, s := range k.Syms {
-		syms[s] = args[slot]
-		slot++
-	}
-	return k.Arena.Eval(func(a ir.Atom) (int64, bool) {
-		if a.Op == ir.AtomSym {
-			n, ok := syms[a.Sym]
-			return n, ok
-		}
-		n, ok := vals[a.Val]
-		return n, ok
-	})
 }

@@ -5,9 +5,73 @@ import (
 	"ptoc/ir"
 )
 
-// Scratch is the global scratch of a kernel that was compiled before and is known to need some: what
-// Kernel.Arena was then.
-func Scratch(f *ir.Func) (need ir.Dim, err error) {
+// Demand is what a call of a kernel wants of its GPU.
+type Demand struct {
+	Blocks int64 // that it can use, at least one
+	Arena  int64 // bytes of global scratch for each of them
+	Common int64 // and for all of them together
+}
+
+// Demand of a call with these argument slots, on a number of ranks.
+func (k *Kernel) Demand(args []int64, ranks int) (d Demand, err error) {
+	slot := 0
+	syms, vals := map[string]int64{ranksSym: int64(ranks)}, map[*ir.Value]int64{}
+	for _, p := range k.Func.Params() {
+		if t, ok := p.Type.(*ir.Tensor); ok && t.Window {
+			slot++
+		}
+		vals[p] = args[slot]
+		slot++
+	}
+	for _, s := range k.Syms {
+		syms[s] = args[slot]
+		slot++
+	}
+	env := func(a ir.Atom) (int64, bool) {
+		if a.Op == ir.AtomSym {
+			n, ok := syms[a.Sym]
+			return n, ok
+		}
+		n, ok := vals[a.Val]
+		return n, ok
+	}
+	if d.Blocks, err = k.Blocks.Eval(env); err != nil { // a division by zero, which the kernel will report
+		d.Blocks = 1
+	}
+	d.Blocks = max(d.Blocks, 1)
+	if d.Arena, err = k.Arena.Eval(env); err != nil {
+		return d, err
+	}
+	d.Common, err = k.Common.Eval(env)
+	return d, err
+}
+
+// slotBytes is the room of told scalars: created tensors behind them are aligned.
+func slotBytes(told int) int64 { return int64(8*told+63) &^ 63 }
+
+// common is what all blocks of a rank share; need is what one of them needs for everything that it makes.
+func common(told int, tensors bool, need ir.Dim) ir.Dim {
+	d := ir.ConstDim(slotBytes(told))
+	if tensors {
+		d = d.Add(need)
+	}
+	return d
+}
+
+// Again is a kernel that was compiled before: what was written down of it (its name, block and grid) comes
+// from then, what follows from its function is found once more. arena says that its tiles are in global memory.
+func Again(k Kernel, f *ir.Func, arena bool) (_ Kernel, err error) {
 	defer lower.Catch(&err)
-	return (&lower.Scratch{}).Of(f), nil
+	k.Kind, k.Func, k.Blocks = f.Kind, f, ir.ConstDim(1)
+	g := newGen(Options{})
+	if arena {
+		k.Arena = g.need.Of(f)
+	}
+	if k.Grid {
+		k.Blocks, k.Common = g.blocks(f), common(k.Told, k.Tensors, ir.Dim{})
+		if k.Tensors {
+			k.Common = common(k.Told, true, g.need.Of(f))
+		}
+	}
+	return k, nil
 }

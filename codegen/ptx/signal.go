@@ -62,13 +62,20 @@ func (e *fn) wait(op *ir.Op) {
 	p := bytesIn(global)
 	f := e.g.helper("ptoc_wait", types.I32, p, types.I32, types.I32, types.I32, p, p, types.I64, types.I32, types.I64)
 	site := e.site(op)
+	e.ask(site, func() val {
+		where := e.sub(e.b.NewPtrToInt(c, types.I64), e.b.NewPtrToInt(m.dom.own, types.I64))
+		return e.b.NewCall(f, c, want, cmp, i32(int64(site)), e.pointerAt(field("Abort"), 0),
+			e.pointerAt(field("Self"), 0), e.load(types.I64, field("Patience"), 8), m.dom.id, where)
+	})
+}
+
+// ask calls what waits in the first thread. The result is a status; all threads go on, or all leave.
+func (e *fn) ask(site int, call func() val) {
 	from := e.b
 	look, out := e.label("look"), e.label("seen")
 	from.NewCondBr(e.isZero(e.tid), look, out)
 	e.at(look)
-	where := e.sub(e.b.NewPtrToInt(c, types.I64), e.b.NewPtrToInt(m.dom.own, types.I64))
-	status := e.b.NewCall(f, c, want, cmp, i32(int64(site)), e.pointerAt(field("Abort"), 0),
-		e.pointerAt(field("Self"), 0), e.load(types.I64, field("Patience"), 8), m.dom.id, where)
+	status := call()
 	end := e.b
 	end.NewBr(out)
 	e.at(out)

@@ -59,8 +59,9 @@ func newGPU(cfg cuda.Config, obj GPUObject, open func(cuda.Config) (gpuEngine, e
 		k := &obj.Kernels[i]
 		g.kernels[k.Name] = Kernel{i, k.Syms}
 		out := cuda.Kernel{Name: k.Name, Symbol: abi.KernelSymbol(k.Name), Threads: k.Threads, Shared: k.Shared, Writes: writes(k.Func)}
-		if n, ok := k.Arena.Const(); !ok || n > 0 {
-			out.Arena = k.ArenaBytes
+		out.Demand = func(args []int64) (cuda.Demand, error) {
+			d, err := k.Demand(args, cfg.Ranks)
+			return cuda.Demand(d), err
 		}
 		cfg.Kernels = append(cfg.Kernels, out)
 	}

@@ -47,8 +47,15 @@ type Kernel struct {
 	Threads int    // of a block
 	Shared  int    // bytes of dynamic shared memory
 	Writes  []bool // by argument slot: a tensor that the kernel may write
-	// Arena is how much scratch in global memory a call with these arguments needs; nil: none.
-	Arena func(args []int64) (int64, error)
+	// Demand is what a call with these arguments wants; nil: one block and no scratch in global memory.
+	Demand func(args []int64) (Demand, error)
+}
+
+// Demand is what a rank's call of a kernel wants of its GPU.
+type Demand struct {
+	Blocks int64 // that it can use; one is enough
+	Arena  int64 // bytes of global scratch for each
+	Common int64 // and for all of them together
 }
 
 // Site is an op that may fail.

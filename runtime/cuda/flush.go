@@ -24,7 +24,7 @@ func (e *Engine) Wait(ctx context.Context) error {
 	plans := make([][]step, len(e.groups))
 	for i, g := range e.groups {
 		plans[i] = plan(e.queues(g))
-		if err := g.fits(&e.cfg, plans[i]); err != nil {
+		if err := g.divide(&e.cfg, plans[i]); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (e *Engine) stageArguments(g *group, steps []step) ([]Ptr, error) {
 				put(data[8*j:], x)
 			}
 			ctx, ctxAt := g.stage.add(context)
-			put(ctx, e.context(g, r))
+			put(ctx, e.context(g, r, s.demands[i]))
 			put(records[int64(i)*record:], abi.GPULaunch{Ctx: uintptr(ctxAt), Args: uintptr(argsAt)})
 		}
 		out = append(out, at)
@@ -147,9 +147,10 @@ func (e *Engine) stageArguments(g *group, steps []step) ([]Ptr, error) {
 
 // context is what kernels of a rank know beside their arguments. Their own patience is for the case that
 // the host is not there any more to tell them to stop.
-func (e *Engine) context(g *group, r int) abi.GPUCtx {
+func (e *Engine) context(g *group, r int, d Demand) abi.GPUCtx {
 	self := uintptr(g.control) + uintptr(controlBytes)*uintptr(r)
-	c := abi.GPUCtx{Device: int32(g.ranks[r]), NDevices: int32(e.cfg.Ranks), Arena: uintptr(g.arenas[r].at), ArenaBytes: g.arenas[r].size,
+	at := uintptr(g.arenas[r].at)
+	c := abi.GPUCtx{Device: int32(g.ranks[r]), NDevices: int32(e.cfg.Ranks), Common: at, Arena: at + uintptr(d.Common), ArenaBytes: d.Arena,
 		Abort: uintptr(e.abort.Ptr), Fault: self + uintptr(abi.Offset[abi.RankCtl]("Fault")), Self: self}
 	if e.cfg.Timeout > 0 {
 		c.Patience = 2*e.cfg.Timeout.Nanoseconds() + 10e9
@@ -173,34 +174,50 @@ func (e *Engine) resolve(rank int, c *command) []int64 {
 	return out
 }
 
-// growArenas makes a rank's scratch as large as the largest of its kernels needs.
+// growArenas makes a rank's scratch as large as the largest of its kernels needs. Where there is too little
+// memory for all blocks, there are fewer.
 func (e *Engine) growArenas(g *group, steps []step) error {
-	for _, s := range steps {
-		k := &e.cfg.Kernels[s.kernel]
-		if k.Arena == nil {
-			continue
+	for i := range steps {
+		s := &steps[i]
+		if err := e.size(g, s); err != nil {
+			return err
 		}
-		for _, r := range s.ranks {
-			n, err := k.Arena(e.resolve(g.ranks[r], &e.queue[g.ranks[r]][s.at]))
+		for j, r := range s.ranks {
+			err := g.grow(&g.arenas[r], s.demands[j].bytes(s.blocks))
+			for err != nil && s.blocks > 1 {
+				s.blocks /= 2
+				err = g.grow(&g.arenas[r], s.demands[j].bytes(s.blocks))
+			}
 			if err != nil {
-				return fmt.Errorf("scratch of %s: %w", k.Name, err)
+				return fmt.Errorf("scratch of %s: %w", e.cfg.Kernels[s.kernel].Name, err)
 			}
-			a := &g.arenas[r]
-			if n <= a.size {
-				continue
-			}
-			if a.at != 0 {
-				g.dev.Free(a.at)
-			}
-			*a = scratch{}
-			at, err := g.dev.Malloc(n)
-			if err != nil {
-				return fmt.Errorf("scratch of %s: %w", k.Name, err)
-			}
-			*a = scratch{at, n}
 		}
 	}
 	return nil
+}
+
+// grow makes scratch larger; if that cannot be, it is what it was.
+func (g *group) grow(a *scratch, n int64) error {
+	if n <= a.size {
+		return nil
+	}
+	had := a.size
+	if had > 0 {
+		g.dev.Free(a.at)
+	}
+	*a = scratch{}
+	at, err := g.dev.Malloc(n)
+	if err != nil && had > 0 {
+		n = had
+		var again error
+		if at, again = g.dev.Malloc(n); again != nil {
+			return again
+		}
+	} else if err != nil {
+		return err
+	}
+	*a = scratch{at, n}
+	return err
 }
 
 // launch starts the steps of a GPU and records their ends.
@@ -219,7 +236,7 @@ func (g *group) launch(cfg *Config, steps []step, params []Ptr) error {
 			}
 		}
 		k := &cfg.Kernels[s.kernel]
-		l := Launch{Function: g.functions[s.kernel], GridX: 1, GridY: len(s.ranks), Threads: k.Threads, Shared: k.Shared, Param: params[i],
+		l := Launch{Function: g.functions[s.kernel], GridX: s.blocks, GridY: len(s.ranks), Threads: k.Threads, Shared: k.Shared, Param: params[i],
 			Cooperative: !s.own}
 		if err := g.dev.Launch(on, l); err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)

@@ -1,6 +1,9 @@
 package cuda
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // step is one launch: the same kernel for some ranks of a GPU.
 type step struct {
@@ -10,6 +13,10 @@ type step struct {
 	own    bool  // on the stream of its only rank
 	done   bool
 	event  Event
+
+	room    int // blocks that each rank may have
+	blocks  int // and has
+	demands []Demand
 }
 
 // plan turns the queues of a GPU's ranks into launches. As long as all ranks that have work run the same
@@ -61,23 +68,28 @@ func (t *TooManyRanks) Error() string {
 		"the GPU holds %d of them (%d on each of %d multiprocessors)", t.Ranks, t.GPU, t.Kernel, t.Threads, t.Shared, t.Holds, t.PerSM, t.SMs)
 }
 
-// fits checks that what runs at the same time can be resident together.
-func (g *group) fits(cfg *Config, steps []step) error {
+// divide gives each rank its share of the GPU: what runs at the same time is resident together, at least a
+// block of each rank. Kernels on streams of their own may meet in any mixture. No more blocks of the largest
+// fit a multiprocessor than of any other, so each takes at most that part of it, and any such number fits.
+func (g *group) divide(cfg *Config, steps []step) error {
 	info := g.dev.Info()
-	check := func(kernel, ranks int) error {
+	share := func(kernel, ranks int) (int, error) {
 		per := g.occupancy[kernel]
-		if ranks <= per*info.Multiprocessors {
-			return nil
-		}
+		holds := per * info.Multiprocessors
 		k := cfg.Kernels[kernel]
-		return &TooManyRanks{Kernel: k.Name, Ranks: ranks, Holds: per * info.Multiprocessors, GPU: info.Name, PerSM: per,
-			SMs: info.Multiprocessors, Threads: k.Threads, Shared: k.Shared}
+		if ranks > holds {
+			return 0, &TooManyRanks{Kernel: k.Name, Ranks: ranks, Holds: holds, GPU: info.Name, PerSM: per,
+				SMs: info.Multiprocessors, Threads: k.Threads, Shared: k.Shared}
+		}
+		return holds / ranks, nil
 	}
 	alone := map[int]bool{} // ranks that run on their own streams
 	worst := -1             // the largest of their kernels
-	for _, s := range steps {
+	for i := range steps {
+		s := &steps[i]
 		if !s.own {
-			if err := check(s.kernel, len(s.ranks)); err != nil {
+			var err error
+			if s.room, err = share(s.kernel, len(s.ranks)); err != nil {
 				return err
 			}
 			continue
@@ -90,5 +102,45 @@ func (g *group) fits(cfg *Config, steps []step) error {
 	if worst < 0 {
 		return nil
 	}
-	return check(worst, len(alone))
+	room, err := share(worst, len(alone))
+	for i := range steps {
+		if steps[i].own {
+			steps[i].room = room
+		}
+	}
+	return err
+}
+
+// size asks what the calls of a step want, and gives its ranks that many blocks as far as there is room.
+func (e *Engine) size(g *group, s *step) error {
+	k := &e.cfg.Kernels[s.kernel]
+	s.blocks, s.demands = 1, make([]Demand, len(s.ranks))
+	if k.Demand == nil {
+		return nil
+	}
+	for i, r := range s.ranks {
+		d, err := k.Demand(e.resolve(g.ranks[r], &e.queue[g.ranks[r]][s.at]))
+		if err != nil {
+			return fmt.Errorf("scratch of %s: %w", k.Name, err)
+		}
+		d.Arena, d.Common = aligned(d.Arena), aligned(d.Common)
+		s.demands[i] = d
+		s.blocks = max(s.blocks, int(min(d.Blocks, int64(s.room))))
+	}
+	return nil
+}
+
+// bytes is the scratch of a rank with so many blocks; more than there can be if it does not fit 64 bits.
+func (d Demand) bytes(blocks int) int64 {
+	if d.Arena > (math.MaxInt64-d.Common)/int64(blocks) {
+		return math.MaxInt64
+	}
+	return d.Common + int64(blocks)*d.Arena
+}
+
+func aligned(n int64) int64 {
+	if n > math.MaxInt64-255 {
+		return n
+	}
+	return (n + 255) &^ 255
 }

@@ -273,7 +273,7 @@ func (w *watch) rank(r int, stuck bool) failure.Rank {
 	default:
 		out.State = failure.Failed
 	}
-	if out.State != failure.Failed && abi.WaitState(c.Waiting) != abi.WaitNone {
+	if w := abi.WaitState(c.Waiting); out.State != failure.Failed && (w == abi.WaitActive || w == abi.WaitAborted) {
 		out.State, site = failure.Waiting, c.WaitSite
 		out.Wait = &failure.Wait{At: e.site(site), Domain: int(c.WaitDom), Offset: c.WaitCell, Cmp: abi.Cmp(c.WaitCmp),
 			Want: int64(c.WaitWant), Seen: int64(c.WaitSeen)}

@@ -80,6 +80,32 @@ var failures = []struct {
 	{"cell outside", `
     pld.system.notify(sig, me, [k + 3, 0], 1)  # HERE
 `, []string{"E0713"}},
+	{"access outside in one block", `
+    for b in pl.spmd(4):
+        t = pl.load(x, [0, b // 3 * (k % 2) * 4], [1, 8])  # HERE
+        pl.store(t[0:1, 0:2], [0, 2 * b], data)
+    pld.system.notify(sig, me, [0, 0], 1)
+`, []string{"E0710", "rank 1 reaches past the end of dimension 1: offset 4 + extent 8 > 8"}},
+	{"fault before blocks", `
+    pld.system.notify(sig, me, [k + 3, 0], 1)  # HERE
+    for b in pl.spmd(4):
+        pl.store(pl.load(x, [0, 2 * b], [1, 2]), [0, 2 * b], data)
+        pld.system.notify(sig, me, [0, 0], 1)
+`, []string{"E0713"}},
+	{"block that waits for ever", `
+    for b in pl.spmd(4):
+        pl.store(pl.load(x, [0, 2 * b], [1, 2]), [0, 2 * b], data)
+        if b == 3:
+            pld.system.wait(sig, [2, 0], 3)  # HERE
+    pld.system.notify(sig, me, [2, 0], 1)
+`, []string{"E0720", "waits for ever", "sig[2, 0] is 0, expected >= 3"}},
+	{"ranks that wait for a block", `
+    for b in pl.spmd(4):
+        if b != 2 or me != 1:
+            for p in pl.range(n):
+                pld.system.notify(sig, p, [b, 0], 1)
+    pld.system.wait(sig, [2, 0], n)  # HERE
+`, []string{"E0720", "waits for ever", "sig[2, 0] is 2, expected >= 3"}},
 	{"division by zero", `
     pld.system.notify(sig, me, [0, 0], 7 // k)  # HERE
 `, []string{"E0714", "divides 7 by zero"}},

@@ -99,6 +99,11 @@ func (u *unit) compilePTX(text bool) (*bundle.GPUCode, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
+	for _, k := range out.Kernels {
+		for _, loop := range k.InTurn {
+			u.warnings.Warnf(diag.BlocksInTurn, loop.At, "the blocks run one after the other: %s", loop.Why)
+		}
+	}
 	g := &bundle.GPUCode{Output: out, Arch: arch}
 	if !text || len(out.Kernels) == 0 {
 		return g, nil

@@ -337,7 +337,7 @@ var expected = regexp.MustCompile(`# ERROR "(.*)"`)
 
 func TestEveryExampleOfARuntimeCodeFiresIt(t *testing.T) {
 	for _, row := range diag.Rows() {
-		if row.Code.Family() != "runtime" || row.Example == "" {
+		if row.Code.Family() != "runtime" || row.Example == "" || row.Code == diag.BlocksInTurn { // said by the compiler: grid_test.go
 			continue
 		}
 		t.Run(row.Code.String(), func(t *testing.T) {

@@ -45,6 +45,7 @@ type Launch struct {
 	GPU         int
 	Entry       string
 	Ranks       int
+	Blocks      int // of each
 	Cooperative bool
 }
 
@@ -103,14 +104,24 @@ func (d *Driver) start() bool {
 	b := &batch{streams: map[*stream]bool{}}
 	var all []ptxsim.Launch
 	for _, g := range d.devices {
+		taken := 0.0
 		for _, s := range g.streams {
-			n := len(all)
-			all = s.take(all)
+			n, share := len(all), 0.0
+			all, share = s.take(all)
 			b.streams[s] = len(all) > n
+			taken += share
+		}
+		if taken > 1+1e-9 {
+			b.err = fmt.Errorf("what runs on GPU %d at the same time takes %.0f%% of it: some of it is not resident, and may be waited for", g.index, 100*taken)
 		}
 	}
 	if len(all) == 0 {
 		return false
+	}
+	if b.err != nil {
+		d.runs = b
+		b.resume = func() (struct{}, bool) { return struct{}{}, false }
+		return true
 	}
 	resume, _ := iter.Pull(func(yield func(struct{}) bool) {
 		all[0].Config.Host = func(steps int64) {
@@ -168,12 +179,14 @@ type stream struct{ ops []op }
 // op is a launch, a wait, or something to do.
 type op struct {
 	launch *ptxsim.Launch
+	share  float64 // of the GPU that the launch takes
 	wait   *recording
 	do     func()
 }
 
-// take adds the launches at the head of the stream to all, as far as nothing has to be waited for.
-func (s *stream) take(all []ptxsim.Launch) []ptxsim.Launch {
+// take adds the launches at the head of the stream to all, as far as nothing has to be waited for, and says how
+// much of the GPU the largest takes.
+func (s *stream) take(all []ptxsim.Launch) (_ []ptxsim.Launch, share float64) {
 	last := 0          // the number of the stream's last launch
 	var then *[]func() // what is done when it ends
 	for ; len(s.ops) > 0; s.ops = s.ops[1:] {
@@ -188,14 +201,14 @@ func (s *stream) take(all []ptxsim.Launch) []ptxsim.Launch {
 				}
 			}
 			all = append(all, l)
-			last = len(all)
+			last, share = len(all), max(share, o.share)
 		case last == 0 || o.wait != nil:
-			return all
+			return all, share
 		default:
 			*then = append(*then, o.do)
 		}
 	}
-	return all
+	return all, share
 }
 
 // ready reports whether the first op can be done now. Launches are started by others.

@@ -202,7 +202,7 @@ func (g *device) Occupancy(_ cuda.Function, threads, shared int) (int, error) {
 
 func (g *device) Launch(s cuda.Stream, l cuda.Launch) error {
 	e := g.entries[l.Function-1]
-	g.d.Launches = append(g.d.Launches, Launch{g.index, e.name, l.GridY, l.Cooperative})
+	g.d.Launches = append(g.d.Launches, Launch{g.index, e.name, l.GridY, l.GridX, l.Cooperative})
 	if g.d.FailLaunches == len(g.d.Launches) {
 		return &cuda.Error{Call: "cuLaunchKernel", Code: 701, Name: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}
 	}
@@ -210,7 +210,8 @@ func (g *device) Launch(s cuda.Stream, l cuda.Launch) error {
 	if l.Cooperative && l.GridX*l.GridY > per*g.Info().Multiprocessors {
 		return &cuda.Error{Call: "cuLaunchCooperativeKernel", Code: 720, Name: "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"}
 	}
-	return g.push(s, op{launch: &ptxsim.Launch{Module: e.module, Config: ptxsim.Config{Entry: e.name, Grid: [3]int{l.GridX, l.GridY, 1},
+	share := float64(l.GridX*l.GridY) / float64(per*g.Info().Multiprocessors)
+	return g.push(s, op{share: share, launch: &ptxsim.Launch{Module: e.module, Config: ptxsim.Config{Entry: e.name, Grid: [3]int{l.GridX, l.GridY, 1},
 		Block: [3]int{l.Threads}, Shared: l.Shared, Memory: g.d.mem, Name: fmt.Sprintf("GPU %d", g.index),
 		Params: binary.LittleEndian.AppendUint64(nil, uint64(l.Param))}}})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"ptoc/codegen/abi"
 	"ptoc/codegen/ptx"
@@ -24,6 +25,7 @@ type Config struct {
 	Patience  int64                   // of waits, in executed instructions; 0: for ever
 	Edit      func(ptx string) string // mutants
 	Host      bool                    // as machine code: faster, and nothing is checked on the way
+	Blocks    int                     // of a rank at most; 0: 3
 }
 
 // Backend is a controller.Backend.
@@ -46,6 +48,7 @@ type Backend struct {
 	given   []int64 // kernels dispatched, by rank
 	Text    string  // the PTX
 	Stats   ptxsim.Stats
+	Grid    int // the most blocks of a rank that were launched
 }
 
 type command struct {
@@ -69,6 +72,7 @@ type machine interface {
 type job struct {
 	kernel *ptx.Kernel
 	record uint64 // an abi.GPULaunch
+	blocks int
 }
 
 // New compiles the kernels of a lowered module and makes ranks.
@@ -255,20 +259,32 @@ func (b *Backend) job(d int, c command) (job, error) {
 	for i, x := range c.args {
 		b.put(slots+uint64(8*i), 8, uint64(x))
 	}
-	ctx := b.mem.Alloc("context", 64)
+	ctx := b.mem.Alloc("context", int(unsafe.Sizeof(abi.GPUCtx{})))
 	put := func(field string, x uint64) { b.put(ctx+uint64(abi.Offset[abi.GPUCtx](field)), 8, x) }
 	put("Abort", b.abort)
 	put("Fault", b.fault[d])
 	put("Self", b.ctl[d])
-	if n, err := k.ArenaBytes(c.args); err != nil {
+	need, err := k.Demand(c.args, b.ranks)
+	if err != nil {
 		return job{}, err
-	} else if n > 0 {
-		put("Arena", b.mem.Alloc("arena", int(n)))
+	}
+	most := b.cfg.Blocks
+	if most == 0 {
+		most = 3
+	}
+	blocks := min(int(need.Blocks), most)
+	if need.Arena = (need.Arena + 63) &^ 63; need.Arena > 0 {
+		put("Arena", b.mem.Alloc("scratch of blocks", blocks*int(need.Arena)))
+		put("ArenaBytes", uint64(need.Arena))
+	}
+	if need.Common > 0 {
+		put("Common", b.mem.Alloc("scratch of all blocks", int(need.Common)))
 	}
 	rec := b.mem.Alloc("launch record", 16)
 	b.put(rec, 8, ctx)
 	b.put(rec+8, 8, slots)
-	return job{k, rec}, nil
+	b.Grid = max(b.Grid, blocks)
+	return job{k, rec, blocks}, nil
 }
 
 // failures turns the ranks' faults into a failure.

@@ -25,12 +25,13 @@ import (
 //go:embed host/block.inc
 var blockText string
 
-// host is the machine that runs kernels' LLVM IR as machine code: one thread of the system a block. Each rank
-// has a copy of the library, because shared memory is a variable in it.
+// host is the machine that runs kernels' LLVM IR as machine code: one thread of the system a block. Each block
+// of each rank has a copy of the library, because shared memory is a variable in it.
 type host struct {
 	dir   string
-	ranks []copied
-	kept  [][]byte // memory that only its address is known of
+	lib   string
+	ranks [][]copied // the copies of a rank's blocks
+	kept  [][]byte   // memory that only its address is known of
 }
 
 type copied struct {
@@ -42,12 +43,8 @@ func newHost(out *ptx.Output, ranks int) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{dir: dir}
-	lib, err := h.build(out.LLVM)
-	for r := 0; r < ranks && err == nil; r++ {
-		err = h.open(fmt.Sprintf("%s.%d", lib, r), lib)
-	}
-	if err != nil {
+	h := &host{dir: dir, ranks: make([][]copied, ranks)}
+	if h.lib, err = h.build(out.LLVM); err != nil {
 		h.close()
 		return nil, err
 	}
@@ -102,21 +99,27 @@ var blockObject = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out.Name())
 })
 
-func (h *host) open(path, from string) error {
-	data, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(path, data, 0o755)
+// open makes sure that a rank has copies for so many blocks.
+func (h *host) open(rank, blocks int) error {
+	for len(h.ranks[rank]) < blocks {
+		path := fmt.Sprintf("%s.%d.%d", h.lib, rank, len(h.ranks[rank]))
+		data, err := os.ReadFile(h.lib)
+		if err == nil {
+			err = os.WriteFile(path, data, 0o755)
+		}
+		if err != nil {
+			return err
+		}
+		l := copied{}
+		if l.handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
+			return err
+		}
+		if l.run, err = purego.Dlsym(l.handle, "host_run"); err != nil {
+			return err
+		}
+		h.ranks[rank] = append(h.ranks[rank], l)
 	}
-	if err != nil {
-		return err
-	}
-	l := copied{}
-	if l.handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
-		return err
-	}
-	l.run, err = purego.Dlsym(l.handle, "host_run")
-	h.ranks = append(h.ranks, l)
-	return err
+	return nil
 }
 
 var (
@@ -198,19 +201,14 @@ func (h *host) Bytes(addr uint64, n int) []byte {
 func (h *host) run(ranks [][]job, watch func(int64)) error {
 	var all sync.WaitGroup
 	for r, jobs := range ranks {
-		var entries []uintptr
 		for _, j := range jobs {
-			p, err := purego.Dlsym(h.ranks[r].handle, abi.KernelSymbol(j.kernel.Name))
-			if err != nil {
+			if err := h.open(r, j.blocks); err != nil {
 				return err
 			}
-			entries = append(entries, p)
 		}
 		all.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for i, j := range jobs {
-				purego.SyscallN(h.ranks[r].run, entries[i], uintptr(j.record), uintptr(j.kernel.Threads))
+			for _, j := range jobs {
+				h.grid(r, j)
 			}
 		})
 	}
@@ -227,9 +225,27 @@ func (h *host) run(ranks [][]job, watch func(int64)) error {
 	}
 }
 
+// grid runs the blocks of a job to their ends.
+func (h *host) grid(rank int, j job) {
+	var blocks sync.WaitGroup
+	for b := range j.blocks {
+		blocks.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			l := h.ranks[rank][b]
+			entry, err := purego.Dlsym(l.handle, abi.KernelSymbol(j.kernel.Name))
+			if err != nil {
+				panic(err) // it is an entry of the library
+			}
+			purego.SyscallN(l.run, entry, uintptr(j.record), uintptr(j.kernel.Threads), uintptr(b), uintptr(j.blocks))
+		})
+	}
+	blocks.Wait()
+}
+
 func (h *host) close() {
-	for _, l := range h.ranks {
-		if l.handle != 0 {
+	for _, copies := range h.ranks {
+		for _, l := range copies {
 			purego.Dlclose(l.handle)
 		}
 	}

@@ -40,7 +40,7 @@ func (s *interpreter) run(ranks [][]job, watch func(int64)) error {
 		last := 0
 		for _, j := range jobs {
 			launches = append(launches, ptxsim.Launch{Module: s.mod, After: last, Config: ptxsim.Config{
-				Entry: abi.KernelSymbol(j.kernel.Name), Block: [3]int{j.kernel.Threads}, Shared: j.kernel.Shared, Memory: s.Memory,
+				Entry: abi.KernelSymbol(j.kernel.Name), Grid: [3]int{j.blocks}, Block: [3]int{j.kernel.Threads}, Shared: j.kernel.Shared, Memory: s.Memory,
 				Name: fmt.Sprintf("rank %d", r), Params: binary.LittleEndian.AppendUint64(nil, j.record), Seed: s.cfg.Seed,
 				StepLimit: s.cfg.StepLimit, GlobalRaces: s.cfg.Races, Host: watch,
 			}})

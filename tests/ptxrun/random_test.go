@@ -5,16 +5,20 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"ptoc/codegen/abi"
 	"ptoc/codegen/lower"
+	"ptoc/codegen/ptx"
 	"ptoc/ir"
 	"ptoc/ir/irtest"
 	"ptoc/passes"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/failure"
 	"ptoc/runtime/sim"
+	"ptoc/tests/ptxsim"
 )
 
 // step runs the kernel "step" of a random module on one rank and gives what it wrote.
@@ -71,7 +75,7 @@ func TestRandomKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, wantErr := step(m, s)
-		b, err := New(m, 1, Config{Races: true, StepLimit: 1e8, Seed: seed})
+		b, err := New(m, 1, Config{Races: true, StepLimit: 1e8, Seed: seed, Blocks: 1})
 		if errors.Is(err, ErrMissing) {
 			t.Skip(err)
 		}
@@ -97,6 +101,65 @@ func TestRandomKernels(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d ran to their end", ran, n)
+}
+
+// Blocks of a grid write the same as one block, where the random kernel lets them: where no two of them race, and
+// no fault ends the one while another goes on.
+func TestRandomKernelsAsGrids(t *testing.T) {
+	n := uint64(150)
+	if testing.Short() {
+		n = 60
+	}
+	ran, raced := 0, 0
+	for seed := range n {
+		m := irtest.Runnable(seed, 5+int(seed%70))
+		if passes.Run(m, passes.Options{Target: "cuda", ReproducerDir: t.TempDir()}).HasErrors() {
+			continue
+		}
+		s, err := controller.NewSim(sim.Config{Ranks: 1, StepLimit: 200_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := New(m, 1, Config{Races: true, StepLimit: 1e8, Seed: seed + 1})
+		var refused *lower.Error
+		switch {
+		case errors.Is(err, ErrMissing):
+			t.Skip(err)
+		case errors.As(err, &refused):
+			continue
+		case err != nil:
+			t.Fatalf("seed %d: %v\n%s", seed, err, ir.Print(m))
+		case !b.usesGrids():
+			continue
+		}
+		want, wantErr := step(m, s)
+		got, err := step(m, b)
+		var program *ptxsim.Error
+		if errors.As(err, &program) && strings.Contains(err.Error(), "race on global memory") {
+			raced++
+			continue
+		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("seed %d: %v, the simulator says %v\n%s\n%s", seed, err, wantErr, ir.Print(m), b.Text)
+		}
+		if err != nil {
+			continue
+		}
+		ran++
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("seed %d: byte %d differs\n%s\n%s", seed, i, ir.Print(m), b.Text)
+			}
+		}
+	}
+	t.Logf("%d ran to their end, in %d blocks race", ran, raced)
+	if ran == 0 {
+		t.Error("no kernel ran")
+	}
+}
+
+func (b *Backend) usesGrids() bool {
+	return slices.ContainsFunc(b.out.Kernels, func(k ptx.Kernel) bool { return k.Grid })
 }
 
 func sameFault(a, b error) bool {

@@ -96,7 +96,7 @@ func (e *Engine) start(ctx context.Context) error {
 	}
 	p := &program{Ranks: e.cfg.Ranks, PTX: e.cfg.PTX, Kernels: e.cfg.Kernels, Sites: len(e.cfg.Sites), Timeout: e.cfg.Timeout, Grace: e.cfg.Grace}
 	for _, k := range p.Kernels {
-		p.Needs = append(p.Needs, k.Arena != nil)
+		p.Needs = append(p.Needs, k.Demand != nil)
 	}
 	e.each(func(r int) message { return message{Do: open, Rank: r, Program: p} })
 	_, err := e.answers(ctx, open)

@@ -47,7 +47,7 @@ func (e *Engine) addNeeds() error {
 	for _, q := range e.queue {
 		for i := range q {
 			k := &e.cfg.Kernels[q[i].Kernel]
-			if k.Arena == nil {
+			if k.Demand == nil {
 				continue
 			}
 			more, err := needs(k, q[i].Args)

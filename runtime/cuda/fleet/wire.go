@@ -192,10 +192,13 @@ func needs(k *cuda.Kernel, args []abi.Arg) ([]abi.Arg, error) {
 	for i, a := range args {
 		vals[i] = a.Value
 	}
-	n, err := k.Arena(vals)
-	return []abi.Arg{{Tag: abi.TagScalar, Value: n}}, err
+	d, err := k.Demand(vals)
+	return []abi.Arg{{Tag: abi.TagScalar, Value: d.Blocks}, {Tag: abi.TagScalar, Value: d.Arena}, {Tag: abi.TagScalar, Value: d.Common}}, err
 }
 
 func restore(k *cuda.Kernel) {
-	k.Arena = func(args []int64) (int64, error) { return args[len(args)-1], nil }
+	k.Demand = func(args []int64) (cuda.Demand, error) {
+		d := args[len(args)-3:]
+		return cuda.Demand{Blocks: d[0], Arena: d[1], Common: d[2]}, nil
+	}
 }

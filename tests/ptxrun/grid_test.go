@@ -1,0 +1,140 @@
+package ptxrun
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ptoc/codegen/toolchain"
+)
+
+// gridPrograms are tests/grid, with the number of blocks that their kernels can use.
+func gridPrograms(t *testing.T) map[string]string {
+	files, _ := filepath.Glob("../grid/*.pl")
+	if len(files) == 0 {
+		t.Fatal("no files")
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "# blocks: ")
+		out[file], _, _ = strings.Cut(rest, "\n")
+	}
+	return out
+}
+
+// The blocks of a rank, as many as there may be and the program can use, do together what one does, without a
+// race: 1, 2, an odd number that divides nothing, and more than there are iterations.
+func TestGrids(t *testing.T) {
+	for file, usable := range gridPrograms(t) {
+		for i, ranks := range rankCounts(t, file) {
+			for _, blocks := range []int{1, 2, 5, 16} {
+				t.Run(fmt.Sprintf("%s/ranks=%d/blocks=%d", filepath.Base(file), ranks, blocks), func(t *testing.T) {
+					want, err := strconv.Atoi(strings.ReplaceAll(usable, "NR", fmt.Sprint(ranks)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, r, err := runFile(file, ranks, Config{Races: true, Seed: uint64(i + blocks), Blocks: blocks, Patience: 1e7})
+					if errors.Is(err, ErrMissing) {
+						t.Skip(err)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if bad := wrong(r); bad != "" {
+						t.Error(bad)
+					}
+					if b.Grid != min(blocks, want) {
+						t.Errorf("%d blocks, not %d", b.Grid, min(blocks, want))
+					}
+				})
+			}
+		}
+	}
+}
+
+// The same as machine code, where blocks are threads of the system.
+func TestGridsAsMachineCode(t *testing.T) {
+	for file := range gridPrograms(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			ranks := rankCounts(t, file)
+			_, r, err := runFile(file, ranks[len(ranks)-1], Config{Host: true, Blocks: 4})
+			if errors.Is(err, ErrMissing) || errors.Is(err, toolchain.ErrNoCompiler) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bad := wrong(r); bad != "" {
+				t.Error(bad)
+			}
+		})
+	}
+}
+
+// What blocks do when they meet can be trusted if the interpreter notices weaker orders and scopes, and a meeting
+// that a block does not wait at.
+func TestMutantsOfMeetingsAreNoticed(t *testing.T) {
+	const file, ranks = "../../examples/blocks.pl", 2
+	plain, _, err := runFile(file, ranks, Config{Races: true})
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range [][2]string{{"atom.acq_rel.gpu.global.add", "atom.relaxed.gpu.global.add"}, {"atom.acq_rel.gpu.global.add", "atom.acquire.gpu.global.add"},
+		{"atom.acq_rel.gpu.global.add", "atom.acq_rel.cta.global.add"}, {"ld.acquire.gpu", "ld.relaxed.gpu"}, {"ld.acquire.gpu", "ld.acquire.cta"},
+		{"red.release.sys", "red.release.gpu"}} {
+		if !strings.Contains(plain.Text, m[0]) {
+			t.Fatalf("no %s in the kernel", m[0])
+		}
+		noticed := false
+		for seed := uint64(0); seed < 4 && !noticed; seed++ {
+			_, r, err := runFile(file, ranks, Config{Races: true, StepLimit: 1e8, Seed: seed, Edit: func(s string) string { return strings.ReplaceAll(s, m[0], m[1]) }})
+			noticed = err != nil || wrong(r) != ""
+		}
+		if !noticed {
+			t.Errorf("%s instead of %s is not noticed", m[1], m[0])
+		}
+	}
+	// Each meeting stands where one block comes upon what another one did.
+	all := strings.Count(plain.Text, "atom.acq_rel.gpu")
+	for i := range all {
+		noticed := false
+		for seed := uint64(0); seed < 6 && !noticed; seed++ {
+			_, r, err := runFile(file, ranks, Config{Races: true, StepLimit: 1e8, Seed: seed, Edit: func(s string) string { return skipMeeting(s, i) }})
+			noticed = err != nil || wrong(r) != ""
+		}
+		if !noticed {
+			t.Errorf("nobody notices that blocks do not wait at meeting %d of %d", i+1, all)
+		}
+	}
+}
+
+// skipMeeting lets blocks go on at the i-th meeting: of those that must have come, it looks for none.
+func skipMeeting(text string, i int) string {
+	var b strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "atom.acq_rel.gpu") {
+			i--
+			inside = i == -1
+		}
+		if inside && strings.Contains(line, "ld.acquire.gpu") {
+			at := strings.Index(line, "%rd")
+			reg, _, _ := strings.Cut(line[at:], ",")
+			line = fmt.Sprintf("\tmov.u64 %s, -1;\n", reg)
+			inside = false
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
