@@ -65,7 +65,7 @@ func (c *Compiler) loop(op *ir.Op) Step {
 	enter := c.moves(op.Vals("init_values"), block.Args[1:])
 	body := c.region(block, block.Args[1:])
 	leave := c.moves(block.Args[1:], op.Results)
-	spmd := op.Enum("kind").Is("spmd")
+	spmd, apart := op.Enum("kind").Is("spmd"), ir.IterationsApart(op)
 	return func(fr *Frame) {
 		lo, hi, by := start(fr), stop(fr), step(fr)
 		if by == 0 {
@@ -78,7 +78,14 @@ func (c *Compiler) loop(op *ir.Op) Step {
 			fr.Blocks = int64(n)
 			fr.Block = -1
 		}
+		fork, total := fr.Fork, int64(n)
+		if !apart || n < 2 {
+			fork = nil
+		}
 		for i := lo; n > 0; n, i = n-1, i+by {
+			if fork != nil {
+				fork(op, total-int64(n), total)
+			}
 			if fr.Tick != nil {
 				fr.Tick(op)
 			}
@@ -87,6 +94,9 @@ func (c *Compiler) loop(op *ir.Op) Step {
 			}
 			fr.Vals[counter].I = i
 			body.run(fr)
+		}
+		if fork != nil {
+			fork(op, total, total)
 		}
 		fr.Block, fr.Blocks = block, blocks
 		leave.move(fr)

@@ -26,6 +26,10 @@ type Frame struct {
 	Env  any     // the executor's: who runs this
 
 	Block, Blocks int64 // of the innermost pl.spmd
+	// Fork, if set, is told of the iterations of pl.spmd and pl.parallel, where there are several: that the
+	// i-th of n begins or, where i is n, that all have ended. They run one after the other here, but what
+	// they may rely on is what threads of their own may.
+	Fork func(loop *ir.Op, i, n int64)
 	// Tick, if set, is called before each iteration of a loop: executors limit and stop loops there.
 	Tick func(loop *ir.Op)
 }

@@ -38,6 +38,8 @@ type Hooks struct {
 	Kernel func(device int, f *ir.Func, ends bool)
 	// Call is told when a kernel enters and leaves a function that it calls.
 	Call func(device int, op *ir.Op, leaves bool)
+	// Block is told when a block begins, and with over that it was its loop's last one and has ended.
+	Block func(device int, b *Block, over bool)
 }
 
 // Point is what a rank is about to do that others may see: an access to a window, a notify, or a wait.

@@ -14,10 +14,24 @@ type Alloc struct {
 	Window bool
 	Offset int64 // windows: in each rank's window segment
 	Data   []byte
+	In     *Block // a kernel's own tensor: the block that made it; nil: none did
 
 	// What a kernel last saw it as, to name its elements.
 	Shape []int64
 	Elem  int64
+}
+
+// Loop is one run of a loop whose iterations are apart (ir.IterationsApart) and of which there are several.
+type Loop struct {
+	Op *ir.Op
+	N  int64
+	In *Block // the block around it
+}
+
+// Block is one iteration of such a loop.
+type Block struct {
+	Loop  *Loop
+	Index int64
 }
 
 // Range is some bytes of an Alloc.

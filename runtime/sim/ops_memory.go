@@ -196,7 +196,7 @@ func createTensor(c *interp.Compiler, op *ir.Op) interp.Step {
 			interp.Raise(op, abi.NoMemory, need)
 		}
 		r.m.local++
-		mem := &Alloc{ID: -r.m.local, Name: name, Device: r.device, Data: make([]byte, numel(want)*r.m.size(dt)), Shape: want, Elem: r.m.size(dt)}
+		mem := &Alloc{ID: -r.m.local, Name: name, Device: r.device, Data: make([]byte, numel(want)*r.m.size(dt)), Shape: want, Elem: r.m.size(dt), In: r.in}
 		fr.Vals[to].P = newView(r.m, mem, 0, dt, want)
 	}
 }
@@ -213,7 +213,7 @@ func call(c *interp.Compiler, op *ir.Op) interp.Step {
 	return func(fr *interp.Frame) {
 		r := rankOf(fr)
 		in := callee.Code.NewFrame(r)
-		in.Tick, in.Block, in.Blocks = fr.Tick, fr.Block, fr.Blocks
+		in.Tick, in.Fork, in.Block, in.Blocks = fr.Tick, fr.Fork, fr.Block, fr.Blocks
 		shapes := make([][]int64, len(params))
 		for i, p := range params {
 			v := args[i](fr)

@@ -27,6 +27,7 @@ type rank struct {
 	finished bool
 	err      error
 	kernel   *interp.Code // that runs
+	in       *Block       // that runs; nil: none
 	wait     *waiting     // not nil: blocked
 	at       *ir.Op       // the loop that it was stopped in
 	fault    *interp.Fault
@@ -63,7 +64,7 @@ var errStopped = errors.New("stopped")
 
 // start makes the coroutine; it does not run yet.
 func (r *rank) start() {
-	r.finished, r.err, r.wait, r.at, r.fault, r.kernel = false, nil, nil, nil, nil, nil
+	r.finished, r.err, r.wait, r.at, r.fault, r.kernel, r.in = false, nil, nil, nil, nil, nil, nil
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		r.err = interp.Catch(r.runQueue)
@@ -132,10 +133,27 @@ func (r *rank) block(w *waiting) {
 	r.m.since = time.Now()
 }
 
+// fork begins the i-th of n blocks; i is n when all have ended.
+func (r *rank) fork(op *ir.Op, i, n int64) {
+	hook, over := r.m.cfg.Hooks.Block, i == n
+	switch {
+	case hook == nil:
+		return
+	case i == 0:
+		r.in = &Block{Loop: &Loop{Op: op, N: n, In: r.in}}
+	case !over:
+		r.in = &Block{Loop: r.in.Loop, Index: i}
+	}
+	hook(r.device, r.in, over)
+	if over {
+		r.in = r.in.Loop.In
+	}
+}
+
 // frame makes the activation of a queued kernel out of its argument words.
 func (r *rank) frame(c command) *interp.Frame {
 	fr := c.code.NewFrame(r)
-	fr.Tick = r.m.limit
+	fr.Tick, fr.Fork = r.m.limit, r.fork
 	params := c.code.Func.Params()
 	copyTail(fr.Syms, c.args)
 	shapes := c.code.ParamShapes(fr.Syms)
