@@ -88,6 +88,9 @@ func (r *run) other(fr *frame, op *ir.Op) {
 		dt := op.DTypeAttr("dtype")
 		m := r.newMemory(localMemory, res.Name, product(dims)*int64(dt.Size()), op)
 		m.shown(dims, int64(dt.Size()))
+		if fr.rk != nil {
+			m.in = fr.rk.strand
+		}
 		fr.vals[res.ID] = value{mem: &view{mem: m, device: -1, dims: dims, strides: rowMajor(dims), dt: dt}}
 	case ir.AllocWindow, ir.Window, ir.GetCommCtx, ir.Rank, ir.NRanks, ir.WorldSize, ir.Peer:
 		r.windowOp(fr, op)
@@ -182,27 +185,32 @@ func (r *run) loop(fr *frame, op *ir.Op) {
 	r.move(fr, op.Vals("init_values"), body.Args[1:])
 	spmd := op.Enum("kind").Is("spmd")
 	blk, nblks := fr.blk, fr.nblks
-	var outer *block
-	if fr.rk != nil {
-		outer = fr.rk.blk
-	}
+	n := max(0, (hi-lo+by-sign(by))/by)
 	if spmd {
-		fr.blk, fr.nblks = -1, max(0, (hi-lo+by-1)/by)
+		fr.blk, fr.nblks = -1, n
 	}
+	blocks := r.fork(fr, op, n)
+	k := int64(0)
 	for i := lo; by > 0 && i < hi || by < 0 && i > hi; i += by {
 		r.step(1)
 		if spmd {
 			fr.blk++
-			fr.rk.blk = &block{op, fr.blk}
 		}
+		blocks.enter(fr.rk, op, k)
+		k++
 		fr.vals[body.Args[0].ID] = number(i)
 		r.region(fr, body, body.Args[1:])
 	}
-	if spmd {
-		fr.rk.blk = outer
-	}
+	r.leave(blocks, fr.rk, op)
 	fr.blk, fr.nblks = blk, nblks
 	r.move(fr, body.Args[1:], op.Results)
+}
+
+func sign(n int64) int64 {
+	if n < 0 {
+		return -1
+	}
+	return 1
 }
 
 func (r *run) while(fr *frame, op *ir.Op) {

@@ -122,9 +122,9 @@ func (boundsLayer) Check(p *Program, s Scope) Verdict {
 	return v
 }
 
-// coreLayer proves that no block waits for one that cannot be running. The executor runs the blocks of a
-// pl.spmd loop one after the other, as one core does: what gets through that way gets through on any
-// number of cores that take blocks in order.
+// coreLayer proves that no block waits for one that cannot be running. The executor runs blocks one after the
+// other, as one core does: what gets through that way gets through on any number of cores that take blocks in
+// order. The iterations of pl.parallel have no order, so they may not wait for each other at all.
 type coreLayer struct{}
 
 func (coreLayer) Name() string { return "cores" }
@@ -138,6 +138,11 @@ func (coreLayer) Check(p *Program, s Scope) Verdict {
 	for _, w := range r.stuck {
 		if w.kind == actWait && d.blockOfSpmd(w) != nil {
 			d.hang(w)
+		}
+	}
+	for _, w := range d.r.order().all {
+		if w.kind == actWait && len(r.stuck) == 0 {
+			d.needsIteration(w)
 		}
 	}
 	waits := 0
@@ -155,6 +160,22 @@ func (coreLayer) Check(p *Program, s Scope) Verdict {
 		return Verdict{Status: Proved, Reason: fmt.Sprintf("blocks in order on one core; %s in blocks", plural(waits, "wait"))}
 	}
 	return Verdict{Status: Proved, Reason: "no block waits"}
+}
+
+// needsIteration reports a wait of a pl.parallel iteration for what another one does.
+func (d *discipline) needsIteration(w *action) {
+	for b := w.blk; b != nil; b = b.up {
+		if kindOf(b.loop) != "parallel" {
+			continue
+		}
+		for i, k := range b.of.kids {
+			if int64(i) != b.idx && k.id >= 0 && int(w.clock[k.id]) > k.first {
+				d.find(diag.NotResident, w, "iteration %d of rank %d waits for %s %s, which iteration %d notifies: iterations of pl.parallel come in any order", b.idx, w.rank, w.cell.name(), w.condition(), i).
+					Help("write pl.spmd, whose blocks may wait for earlier ones, or pl.range")
+				return
+			}
+		}
+	}
 }
 
 // entryFunc is the host function in the module as checked.

@@ -25,22 +25,24 @@ type run struct {
 	space  *term.Space
 	values bool // elements are computed; otherwise only shapes are
 
-	mems    []*memory
-	ranks   []*rankState
-	domains map[string]*domain
-	calls   []*hostCall // one per repeat
-	zeros   *origin
-	given   *given
-	gaveUp  string    // why the traces are not complete; "" if they are
-	stuck   []*action // the waits at which ranks hang for ever
-	faults  []Finding // bounds, peers
-	faulty  map[faultKey]bool
-	seq     int
-	budget  int
-	ghosts  bool // waits return at once: what would have come after a hang
-	slots   map[*ir.Func]int
-	windows map[allocKey]*memory
-	ord     *order
+	mems     []*memory
+	ranks    []*rankState
+	domains  map[string]*domain
+	calls    []*hostCall // one per repeat
+	zeros    *origin
+	given    *given
+	gaveUp   string    // why the traces are not complete; "" if they are
+	stuck    []*action // the waits at which ranks hang for ever
+	faults   []Finding // bounds, peers
+	faulty   map[faultKey]bool
+	seq      int
+	ticks    []int // actions of each strand
+	acquires int
+	budget   int
+	ghosts   bool // waits return at once: what would have come after a hang
+	slots    map[*ir.Func]int
+	windows  map[allocKey]*memory
+	ord      *order
 }
 
 type faultKey struct {
@@ -74,6 +76,7 @@ type memory struct {
 	shape []int64 // of the first view
 	size  int64   // of its elements
 	home  int     // localMemory: whose
+	in    *strand // localMemory: that made it
 	data  map[int]*content
 	cells map[int]map[int64]int64
 	users map[int]bool // devices that it was dispatched to
@@ -112,7 +115,7 @@ type rankState struct {
 	call       int
 	trace      []*action
 	path       *place
-	blk        *block
+	strand     *strand
 	next       func() (struct{}, bool)
 	stop       func()
 	yield      func(struct{}) bool
@@ -126,6 +129,7 @@ const (
 	maxSteps       = 4_000_000
 	maxValueTerms  = 4_000_000
 	maxTraceLength = 400_000
+	maxClocks      = 16 << 20 // numbers in all clocks of a run
 )
 
 // giveUp ends a run.
@@ -166,8 +170,9 @@ func newRun(m *ir.Module, s Scope, values bool) *run {
 		faulty: map[faultKey]bool{}, slots: map[*ir.Func]int{}, windows: map[allocKey]*memory{}}
 	r.zeros = &origin{fn: func(int64) term.T { return 0 }, n: denseOrigin + 1}
 	r.given = &given{r: r}
+	r.ticks = make([]int, s.Ranks)
 	for i := range s.Ranks {
-		r.ranks = append(r.ranks, &rankState{id: i})
+		r.ranks = append(r.ranks, &rankState{id: i, strand: &strand{id: i}})
 	}
 	return r
 }
@@ -305,13 +310,27 @@ func (r *run) dispatch(rk *rankState, d *dispatch) {
 
 // record appends an action to a rank's trace.
 func (r *run) record(rk *rankState, a *action) *action {
-	a.rank, a.call, a.blk, a.seq, a.ghost = rk.id, rk.call, rk.blk, r.seq, r.ghosts
+	r.number(rk, rk.strand)
+	return r.append(rk, rk.strand, a)
+}
+
+func (r *run) append(rk *rankState, s *strand, a *action) *action {
+	a.rank, a.call, a.blk, a.seq, a.ghost = rk.id, rk.call, s.blk, r.seq, r.ghosts
 	a.path = rk.path
+	a.strand, a.tick, a.prev = s.id, r.ticks[s.id], s.last
+	s.last = a
+	r.ticks[s.id]++
 	r.seq++
 	if len(rk.trace) >= maxTraceLength {
 		panic(giveUp{"the trace of a rank is longer than the static layers follow"})
 	}
 	rk.trace = append(rk.trace, a)
+	switch a.kind {
+	case actWait, actCollective, actFork, actJoin:
+		if r.acquires++; r.acquires*len(r.ticks) > maxClocks {
+			panic(giveUp{"more blocks wait than the static layers follow"})
+		}
+	}
 	return a
 }
 

@@ -48,9 +48,9 @@ func (v *view) deviceFor(fr *frame) int {
 	return fr.rk.id
 }
 
-// touch records an access to memory that other ranks may access too.
+// touch records an access to memory that other ranks, or blocks of this one, may access too.
 func (r *run) touch(fr *frame, op *ir.Op, x rect, write, atomic, stream bool) {
-	if fr.rk == nil || x.v.mem.kind == localMemory || product(x.dims) == 0 {
+	if fr.rk == nil || x.v.mem.kind == localMemory && (fr.rk.strand.blk == nil || fr.rk.strand == x.v.mem.in) || product(x.dims) == 0 {
 		return
 	}
 	r.record(fr.rk, &action{kind: actAccess, op: op, acc: access{mem: x.v.mem, device: x.v.deviceFor(fr), spans: x.spans(), write: write,

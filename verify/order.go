@@ -25,6 +25,7 @@ type order struct {
 	waits  map[cell][]*action
 	isSet  map[cell]bool // cells that some notify sets
 	all    []*action     // notifies, waits and collectives in the executor's order
+	joins  []*action     // what acquires: waits, collectives, forks and joins of blocks, in the executor's order
 
 	findings []Finding
 	found    map[faultKey]bool
@@ -32,7 +33,7 @@ type order struct {
 	judged   bool
 }
 
-// clock says how many actions of each rank must have happened.
+// clock says how many actions of each strand must have happened.
 type clock []int32
 
 func (r *run) order() *order {
@@ -45,6 +46,7 @@ func (r *run) order() *order {
 		o.index(rk)
 	}
 	slices.SortFunc(o.all, func(a, b *action) int { return a.seq - b.seq })
+	slices.SortFunc(o.joins, func(a, b *action) int { return a.seq - b.seq })
 	for _, a := range o.all {
 		switch a.kind {
 		case actNotify:
@@ -61,7 +63,7 @@ func (r *run) order() *order {
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, a := range o.all {
+		for _, a := range o.joins {
 			changed = o.advance(a) || changed
 		}
 	}
@@ -70,23 +72,26 @@ func (r *run) order() *order {
 
 // index gives actions their positions and links them to the last acquire before them.
 func (o *order) index(rk *rankState) {
-	var last *action
 	era := 0
 	for i, a := range rk.trace {
 		a.pos, a.era = i, era
 		if a.ghost {
 			continue
 		}
-		a.acq = last
+		if a.prev != nil {
+			a.acq = a.prev.acq
+		}
 		switch a.kind {
-		case actWait, actCollective:
+		case actWait, actCollective, actFork, actJoin:
 			if o.r.isStuck(a) {
 				continue // it never returns
 			}
-			last = a
 			a.acq = a
-			a.clock = make(clock, len(o.r.ranks))
-			o.all = append(o.all, a)
+			a.clock = make(clock, len(o.r.ticks))
+			o.joins = append(o.joins, a)
+			if a.kind == actWait || a.kind == actCollective {
+				o.all = append(o.all, a)
+			}
 		case actNotify:
 			era++
 			o.all = append(o.all, a)
@@ -98,21 +103,21 @@ func (r *run) isStuck(a *action) bool { return slices.Contains(r.stuck, a) }
 
 // before reports whether a must happen before b.
 func (o *order) before(a, b *action) bool {
-	if a.rank == b.rank {
-		return a.pos < b.pos
+	if a.strand == b.strand {
+		return a.tick < b.tick
 	}
-	return b.acq != nil && int(b.acq.clock[a.rank]) > a.pos
+	return b.acq != nil && int(b.acq.clock[a.strand]) > a.tick
 }
 
 // unordered reports whether a and b may happen in either order, or at once.
 func (o *order) unordered(a, b *action) bool { return !o.before(a, b) && !o.before(b, a) }
 
-// prior is the last acquire of a's rank before a.
-func (a *action) prior(r *run) *action {
-	if a.pos == 0 {
+// prior is the last acquire that a's strand knew of just before a.
+func (a *action) prior() *action {
+	if a.prev == nil {
 		return nil
 	}
-	return r.ranks[a.rank].trace[a.pos-1].acq
+	return a.prev.acq
 }
 
 // advance computes an acquire's clock again; true if it grew.
@@ -121,17 +126,24 @@ func (o *order) advance(a *action) bool {
 		return false
 	}
 	next := slices.Clone(a.clock)
-	if p := a.prior(o.r); p != nil {
+	if p := a.prior(); p != nil {
 		next.join(p.clock)
 	}
-	next[a.rank] = int32(a.pos + 1)
-	if a.kind == actCollective {
+	next[a.strand] = int32(a.tick + 1)
+	switch a.kind {
+	case actFork:
+	case actJoin:
+		for _, e := range a.ends {
+			next.join(e.acq.clock)
+			next[e.strand] = max(next[e.strand], int32(e.tick+1))
+		}
+	case actCollective:
 		for _, b := range a.meet.arrived {
 			if b != a {
 				o.acquire(next, b)
 			}
 		}
-	} else {
+	default:
 		for _, n := range o.required(a) {
 			o.acquire(next, n)
 		}
@@ -146,10 +158,10 @@ func (o *order) advance(a *action) bool {
 
 // acquire makes c include n and everything that n released.
 func (o *order) acquire(c clock, n *action) {
-	if p := n.prior(o.r); p != nil {
+	if p := n.prior(); p != nil {
 		c.join(p.clock)
 	}
-	c[n.rank] = max(c[n.rank], int32(n.pos+1))
+	c[n.strand] = max(c[n.strand], int32(n.tick+1))
 }
 
 // whicheverCame adds what must have happened before a wait although it could have taken its credits from
@@ -159,11 +171,11 @@ func (o *order) whicheverCame(c clock, w *action) {
 		return
 	}
 	cands := o.candidates(w)
-	if oneSender(cands, w.rank) || o.most(w, cands, nothing) <= w.value {
+	if oneSender(cands, w.strand) || o.most(w, cands, nothing) <= w.value {
 		return // the first ones are required, or all of them
 	}
 	for k := range c {
-		if k == w.rank {
+		if k == w.strand {
 			continue
 		}
 		for _, n := range cands {
@@ -174,26 +186,26 @@ func (o *order) whicheverCame(c clock, w *action) {
 	}
 }
 
-// oneSender reports whether no more than one rank but the owner wrote a cell.
+// oneSender reports whether no more than one strand but the owner wrote a cell.
 func oneSender(ns []*action, owner int) bool {
 	sender := owner
 	for _, n := range ns {
-		if n.rank != owner && sender != owner && n.rank != sender {
+		if n.strand != owner && sender != owner && n.strand != sender {
 			return false
 		}
-		if n.rank != owner {
-			sender = n.rank
+		if n.strand != owner {
+			sender = n.strand
 		}
 	}
 	return true
 }
 
-// needs is how many actions of rank k must have happened when n has.
+// needs is how many actions of strand k must have happened when n has.
 func (o *order) needs(n *action, k int) int32 {
-	if n.rank == k {
-		return int32(n.pos + 1)
+	if n.strand == k {
+		return int32(n.tick + 1)
 	}
-	if p := n.prior(o.r); p != nil {
+	if p := n.prior(); p != nil {
 		return p.clock[k]
 	}
 	return 0
@@ -205,22 +217,22 @@ func (c clock) join(d clock) {
 	}
 }
 
-// required are the notifies of other ranks that must have happened before w returns.
+// required are the notifies of other strands that must have happened before w returns.
 func (o *order) required(w *action) []*action {
 	if o.isSet[w.cell] && w.eq {
 		return o.requiredLevel(w)
 	}
 	var out []*action
 	cands := o.candidates(w)
-	got := map[int]bool{} // a rank's later notifies imply its earlier ones
+	got := map[int]bool{} // a strand's later notifies imply its earlier ones
 	for i := len(cands) - 1; i >= 0; i-- {
 		n := cands[i]
-		if n.rank == w.rank || n.value <= 0 || got[n.rank] {
+		if n.strand == w.strand || n.value <= 0 || got[n.strand] || n.rank == w.rank && w.prev != nil && o.before(n, w.prev) {
 			continue
 		}
 		if o.most(w, cands, func(c *action) bool { return c == n || o.before(n, c) }) < w.value {
 			out = append(out, n)
-			got[n.rank] = true
+			got[n.strand] = true
 		}
 	}
 	return out
@@ -330,7 +342,7 @@ func (a *action) accepts(v int64) bool {
 func (o *order) requiredLevel(w *action) []*action {
 	for _, l := range o.levels(w) {
 		if w.accepts(l.value) {
-			if l.by == nil || l.by.rank == w.rank {
+			if l.by == nil || l.by.strand == w.strand {
 				return nil
 			}
 			return []*action{l.by}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"ptoc/ir"
@@ -83,7 +84,7 @@ func (o *order) readsCell(a *action) bool {
 			continue
 		}
 		for _, n := range ns {
-			if n.rank != a.rank && o.unordered(n, a) {
+			if o.unordered(n, a) {
 				return true
 			}
 		}
@@ -96,7 +97,10 @@ type copyOf struct {
 	device int
 }
 
-type opPair struct{ a, b *ir.Op }
+type opPair struct {
+	a, b  *ir.Op
+	ranks bool // two; false: blocks of one
+}
 
 // maxPairs bounds the comparisons of one memory.
 const maxPairs = 40_000_000
@@ -140,7 +144,7 @@ func merged(as []*action) []*action {
 	var out []*action
 	for _, a := range as {
 		if n := len(out); n > 0 {
-			if b := out[n-1]; b.rank == a.rank && b.op == a.op && b.acq == a.acq && b.acc.write == a.acc.write && b.era == a.era &&
+			if b := out[n-1]; b.strand == a.strand && b.op == a.op && b.acq == a.acq && b.acc.write == a.acc.write && b.era == a.era &&
 				len(b.acc.spans) > 0 && len(a.acc.spans) > 0 && b.acc.spans[len(b.acc.spans)-1].hi <= a.acc.spans[0].lo {
 				joined := *b
 				joined.acc.spans = append(slices.Clone(b.acc.spans), a.acc.spans...)
@@ -166,14 +170,15 @@ func (o *order) racesIn(as []*action, seen map[opPair]bool) {
 			if lo, _ := hull(b); lo >= end {
 				break
 			}
-			if a.rank == b.rank || !a.acc.write && !b.acc.write || a.acc.atomic && b.acc.atomic {
+			if a.strand == b.strand || !a.acc.write && !b.acc.write || a.acc.atomic && b.acc.atomic {
 				continue
 			}
 			at, hit := a.acc.overlaps(b.acc)
-			if !hit || !o.unordered(a, b) || seen[opPair{a.op, b.op}] || seen[opPair{b.op, a.op}] {
+			ranks := a.rank != b.rank
+			if !hit || !o.unordered(a, b) || seen[opPair{a.op, b.op, ranks}] || seen[opPair{b.op, a.op, ranks}] {
 				continue
 			}
-			seen[opPair{a.op, b.op}] = true
+			seen[opPair{a.op, b.op, ranks}] = true
 			o.race(a, b, at)
 		}
 	}
@@ -183,6 +188,10 @@ func (o *order) racesIn(as []*action, seen map[opPair]bool) {
 func (o *order) race(a, b *action, at span) {
 	if a.acc.write && (!b.acc.write || b.seq > a.seq) {
 		a, b = b, a
+	}
+	if x, y := apart(a, b); x != nil {
+		o.blocks(a, b, x, y, at)
+		return
 	}
 	verb := "reads"
 	if a.acc.write {
@@ -216,54 +225,82 @@ func (o *order) race(a, b *action, at span) {
 
 // lastHeard says what the second rank knows of the first one.
 func (o *order) lastHeard(b, a *action) string {
-	if b.acq == nil || b.acq.clock[a.rank] == 0 {
-		return fmt.Sprintf("rank %d has not heard from rank %d", b.rank, a.rank)
+	whom := fmt.Sprintf("rank %d%s", a.rank, a.blk.inBlock())
+	if b.acq == nil || b.acq.clock[a.strand] == 0 {
+		return fmt.Sprintf("rank %d has not heard from %s", b.rank, whom)
 	}
-	known := b.acq.clock[a.rank]
+	known := b.acq.clock[a.strand]
 	w := b.acq
-	for p := w.prior(o.r); p != nil && p.clock[a.rank] == known; p = p.prior(o.r) {
+	for p := w.prior(); p != nil && p.clock[a.strand] == known; p = p.prior() {
 		w = p
 	}
-	return fmt.Sprintf("rank %d last heard from rank %d when it %s (line %d)", b.rank, a.rank, w.past(), w.op.Span.Pos().Line)
+	return fmt.Sprintf("rank %d last heard from %s when it %s (line %d)", b.rank, whom, w.past(), w.op.Span.Pos().Line)
 }
 
 func (a *action) past() string {
-	if a.kind == actCollective {
+	switch a.kind {
+	case actCollective:
 		return "called " + a.op.Kind.Name
+	case actJoin:
+		return "had come to the end of all blocks"
 	}
+	return fmt.Sprintf("waited for %s %s", a.cell.name(), a.condition())
+}
+
+// condition is ">= 2".
+func (a *action) condition() string {
 	how := ">="
 	if a.eq {
 		how = "=="
 	}
-	return fmt.Sprintf("waited for %s %s %d", a.cell.name(), how, a.value)
+	return fmt.Sprintf("%s %d", how, a.value)
 }
 
 // unreleased reports writes to a peer that no notify of the same kernel follows.
 func (o *order) unreleased() {
 	for _, rk := range o.r.ranks {
-		pending := map[*ir.Op]*action{}
-		var keys []*ir.Op
+		pending := map[unreleasedKey]*action{}
+		var keys []unreleasedKey
 		for _, a := range rk.trace {
 			switch {
 			case a.ghost:
 			case a.kind == actAccess && a.acc.write && a.remote():
-				if pending[a.op] == nil {
-					keys = append(keys, a.op)
+				k := unreleasedKey{a.op, a.strand}
+				if pending[k] == nil {
+					keys = append(keys, k)
 				}
-				pending[a.op] = a
+				pending[k] = a
 			case a.kind == actNotify && a.cell.device != a.rank, a.kind == actCollective, a.kind == actStart:
-				clear(pending)
+				maps.DeleteFunc(pending, func(_ unreleasedKey, w *action) bool { return o.before(w, a) }) // not what blocks beside it wrote
 			case a.kind == actEnd:
 				for _, k := range keys {
 					if w := pending[k]; w != nil {
-						o.find(diag.SignalBeforeData, w, "rank %d writes rank %d's %s after the last notify of its kernel", w.rank, w.acc.device, w.acc.mem.name).
-							Help("write first and notify afterwards: a notify releases what its kernel did before it")
+						o.unreleasedWrite(w)
 						delete(pending, k)
 					}
 				}
 			}
 		}
 	}
+}
+
+func (o *order) unreleasedWrite(w *action) {
+	if w.blk == nil {
+		o.find(diag.SignalBeforeData, w, "rank %d writes rank %d's %s after the last notify of its kernel", w.rank, w.acc.device, w.acc.mem.name).
+			Help("write first and notify afterwards: a notify releases what its kernel did before it")
+		return
+	}
+	name := BlockName(w.blk.loop)
+	o.find(diag.SignalBeforeData, w, "rank %d%s writes rank %d's %s, and no notify of that %s, or behind the loop, follows", w.rank, w.blk.inBlock(),
+		w.acc.device, w.acc.mem.name, name).
+		Note(source.Span{}, "a notify of another %s releases what that one did, and what came before the loop", name).
+		Help("notify in each %s, or behind the loop", name)
+}
+
+// unreleasedKey tells writes apart that one notify may release and not the other.
+type unreleasedKey struct {
+	op     *ir.Op
+	strand int
 }
 
 // find adds a finding at an action; a second one of the same code at the same op is dropped.

@@ -108,35 +108,36 @@ func (d *discipline) setters(c cell) {
 	}
 	for i, a := range ws {
 		for _, b := range ws[i+1:] {
-			if a.rank == b.rank || !a.set && !b.set || !d.o.unordered(a, b) {
+			if !a.set && !b.set || !d.o.unordered(a, b) {
 				continue
 			}
 			set, other := a, b
 			if !set.set {
 				set, other = b, a
 			}
+			who, whom := other.who(set), set.who(other)
 			if other.set {
-				d.find(diag.SeveralSetters, other, "rank %d sets %s of rank %d, which rank %d may be setting at the same time", other.rank, c.name(), c.device, set.rank).
-					Note(set.span(), "rank %d sets it here%s", set.rank, set.when(d.r)).
-					Help("give each rank a cell of its own, or add instead of setting: op=pld.NotifyOp.AtomicAdd")
+				d.find(diag.SeveralSetters, other, "%s sets %s of rank %d, which %s may be setting at the same time", who, c.name(), c.device, whom).
+					Note(set.span(), "%s sets it here%s", whom, set.when(d.r)).
+					Help("give each its own cell, or add instead of setting: op=pld.NotifyOp.AtomicAdd")
 			} else {
-				d.find(diag.SetAndAdd, set, "rank %d sets %s of rank %d, to which rank %d may be adding at the same time", set.rank, c.name(), c.device, other.rank).
-					Note(other.span(), "rank %d adds here%s", other.rank, other.when(d.r)).
+				d.find(diag.SetAndAdd, set, "%s sets %s of rank %d, to which %s may be adding at the same time", whom, c.name(), c.device, who).
+					Note(other.span(), "%s adds here%s", who, other.when(d.r)).
 					Help("take back what was added with an atomic add of the negative value: it cannot lose a credit")
 			}
 		}
 	}
 }
 
-// takers: only the owner may take credits back, or waits may miss them.
+// takers: only the owner may take credits back, while it does not wait, or waits may miss them.
 func (d *discipline) takers(c cell) {
 	for _, n := range d.o.writes[c] {
-		if n.value >= 0 || n.rank == c.device {
+		if n.value >= 0 {
 			continue
 		}
 		for _, w := range d.o.waits[c] {
 			if d.o.unordered(n, w) && d.unsure == "" {
-				d.unsure = fmt.Sprintf("rank %d takes credits from a cell of rank %d while that may be waiting for them (%s)", n.rank, c.device, n.op.Span)
+				d.unsure = fmt.Sprintf("%s takes credits from a cell of rank %d while %s may be waiting for them (%s)", n.who(w), c.device, w.who(n), n.op.Span)
 			}
 		}
 	}
@@ -208,7 +209,7 @@ func (d *discipline) stale(c cell) {
 		case a.kind == actNotify:
 			taken = taken || a.value < 0 || a.set
 		case a.kind == actWait:
-			if earlier != nil && !taken && a.value > 0 && a.value <= earlier.value && !a.eq && !d.o.before(surplus, earlier) {
+			if earlier != nil && !taken && a.value > 0 && a.value <= earlier.value && !a.eq && d.o.before(earlier, a) && !d.o.before(surplus, earlier) {
 				d.reportStale(a, earlier, surplus)
 				return
 			}
@@ -225,7 +226,7 @@ func (d *discipline) surplus(c cell) *action {
 	for _, w := range d.o.waits[c] {
 		for _, n := range d.o.required(w) {
 			for _, m := range d.o.writes[c] {
-				if m == n || m.rank == n.rank && m.pos < n.pos {
+				if m == n || m.strand == n.strand && m.tick < n.tick {
 					needed[m] = true
 				}
 			}
@@ -241,9 +242,8 @@ func (d *discipline) surplus(c cell) *action {
 
 // tellsNoMore reports whether a needed notify releases all that n does: its rank did nothing but notify in between.
 func (d *discipline) tellsNoMore(n *action, needed map[*action]bool) bool {
-	trace := d.r.ranks[n.rank].trace
-	for i := n.pos - 1; i >= 0 && trace[i].kind == actNotify; i-- {
-		if needed[trace[i]] {
+	for p := n.prev; p != nil && p.kind == actNotify; p = p.prev {
+		if needed[p] {
 			return true
 		}
 	}
@@ -353,7 +353,8 @@ func (d *discipline) hang(w *action) {
 	switch {
 	case d.blockOfSpmd(w) != nil:
 		n := d.blockOfSpmd(w)
-		d.find(diag.NotResident, w, "%s: block %d of rank %d would notify it, which starts only when block %d has ended", text, n.blk.idx, n.rank, w.blk.idx).
+		x, y := sideBySide(n.blk, w.blk)
+		d.find(diag.NotResident, w, "%s: block %d of rank %d would notify it, which starts only when block %d has ended", text, x.idx, n.rank, y.idx).
 			Note(n.span(), "it notifies here").
 			Help("wait in a kernel of its own after the blocks, or let every block need only blocks before it")
 	case len(chain) > 0:
@@ -395,7 +396,7 @@ func (d *discipline) blockers(w *action) []blocker {
 	return out
 }
 
-// blockOfSpmd is a notify for w that a later block of a pl.spmd loop would do, if w stands in one and
+// blockOfSpmd is a notify for w that a later block of a loop would do, if w stands in one and
 // nothing but the order of blocks keeps it from coming.
 func (d *discipline) blockOfSpmd(w *action) *action {
 	if w.blk == nil {
@@ -403,12 +404,27 @@ func (d *discipline) blockOfSpmd(w *action) *action {
 	}
 	for _, rk := range d.r.ranks {
 		for _, a := range rk.trace {
-			if a.kind == actNotify && a.ghost && a.cell == w.cell && a.blk != nil && a.blk.loop == w.blk.loop && a.blk.idx > w.blk.idx {
+			if a.kind != actNotify || !a.ghost || a.cell != w.cell {
+				continue
+			}
+			if x, y := sideBySide(a.blk, w.blk); x != nil && x.idx > y.idx {
 				return a
 			}
 		}
 	}
 	return nil
+}
+
+// sideBySide are the blocks of one loop, on two ranks as well, in which two blocks are; nil if there are none.
+func sideBySide(a, b *block) (x, y *block) {
+	for x = a; x != nil; x = x.up {
+		for y = b; y != nil; y = y.up {
+			if x.loop == y.loop && x.idx != y.idx {
+				return x, y
+			}
+		}
+	}
+	return nil, nil
 }
 
 // noteNear points at notifies of other cells of the same window: the index may be wrong.

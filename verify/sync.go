@@ -12,7 +12,7 @@ import (
 // SyncWatch follows a program through the passes and compares what it does to signals and shared memory,
 // rank by rank, for one small number of ranks: the same notifies and waits in the same order, between them
 // the same writes, and no reads that were not there. A pass that drops, repeats or moves synchronisation, or
-// moves an access across it, is found and named. What cannot be followed is not compared, nor is a pass that
+// moves an access across it, or from one block into another, is found and named. What cannot be followed is not compared, nor is a pass that
 // lowers collectives: the value proof looks at those.
 type SyncWatch struct {
 	Entry string
@@ -125,7 +125,10 @@ func segments(rk *rankState) []*segment {
 	for _, a := range rk.trace {
 		switch a.kind {
 		case actAccess:
-			key := a.acc.mem.name
+			if a.acc.mem.kind == localMemory {
+				continue // passes may do without it
+			}
+			key := a.acc.mem.name + a.blk.inBlock()
 			if a.acc.device >= 0 { // a window; tensors are the host's or the rank's own
 				key = fmt.Sprintf("%s of device %d", key, a.acc.device)
 			}
@@ -147,19 +150,19 @@ func segments(rk *rankState) []*segment {
 // syncText names a synchronisation independently of where cells lie.
 func (g *segment) syncText() string {
 	if g.sync.kind == actNotify {
-		return fmt.Sprintf("%s on device %d", g.sync.text(), g.sync.cell.device)
+		return fmt.Sprintf("%s on device %d%s", g.sync.text(), g.sync.cell.device, g.sync.blk.inBlock())
 	}
-	return g.sync.text()
+	return g.sync.text() + g.sync.blk.inBlock()
 }
 
 func differ(pass string, a, b []*segment) *diag.Diagnostic {
 	for i, g := range a {
 		if i >= len(b) {
-			return diag.New(diag.SyncChanged, g.sync.span(), "pass %s lost this on rank %d: %s", pass, g.sync.rank, g.sync.text())
+			return diag.New(diag.SyncChanged, g.sync.span(), "pass %s lost this on rank %d: %s", pass, g.sync.rank, g.syncText())
 		}
 		h := b[i]
 		if g.syncText() != h.syncText() {
-			return diag.New(diag.SyncChanged, g.sync.span(), "pass %s changed what rank %d does here: now %q, before it %q", pass, g.sync.rank, h.sync.text(), g.sync.text())
+			return diag.New(diag.SyncChanged, g.sync.span(), "pass %s changed what rank %d does here: now %q, before it %q", pass, g.sync.rank, h.syncText(), g.syncText())
 		}
 		if d := g.moved(pass, h); d != nil {
 			return d
@@ -167,7 +170,7 @@ func differ(pass string, a, b []*segment) *diag.Diagnostic {
 	}
 	if len(b) > len(a) {
 		g := b[len(a)]
-		return diag.New(diag.SyncChanged, g.sync.span(), "pass %s added this on rank %d: %s", pass, g.sync.rank, g.sync.text())
+		return diag.New(diag.SyncChanged, g.sync.span(), "pass %s added this on rank %d: %s", pass, g.sync.rank, g.syncText())
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ const (
 	actCollective // an op that has not been lowered: a rendezvous of its domain
 	actStart      // a dispatch begins
 	actEnd
+	actFork // the blocks of a loop begin
+	actJoin
 )
 
 // action is one step of a trace.
@@ -28,7 +30,7 @@ type action struct {
 	op   *ir.Op
 	path *place // calls around op
 	call int    // number of the dispatch on this rank
-	blk  *block // the pl.spmd block that did it
+	blk  *block // that did it; nil: none
 
 	cell  cell  // notify, wait
 	value int64 // notify: value; wait: expected
@@ -41,22 +43,21 @@ type action struct {
 	meet   *rendezvous
 	ghost  bool // would have happened, had a wait before it returned
 
-	era   int     // notifies of this rank before it
-	pos   int     // in the rank's trace
-	acq   *action // the last acquire at or before it
-	clock clock   // acquires: what must have happened when it returns
+	era int // notifies of this rank before it
+	pos int // in the rank's trace
+
+	strand int
+	tick   int       // in its strand
+	prev   *action   // in its strand; of a block's first: the fork
+	ends   []*action // join: the last of each block
+	acq    *action   // the last acquire of the strand at or before it
+	clock  clock     // acquires: what must have happened when it returns
 }
 
 // place is a chain of calls, innermost first.
 type place struct {
 	op *ir.Op
 	up *place
-}
-
-// block is one block of a pl.spmd loop.
-type block struct {
-	loop *ir.Op
-	idx  int64
 }
 
 // cell is a signal cell on one device.
@@ -202,14 +203,18 @@ func (a *action) text() string {
 		return "calls " + a.op.Kind.Name
 	case actStart:
 		return "starts a kernel"
+	case actFork:
+		return "begins the blocks of a loop"
+	case actJoin:
+		return "has come to the end of all blocks"
 	}
 	return "ends a kernel"
 }
 
-var actionNames = [...]string{"notify", "wait", "access", "collective", "start", "end"}
+var actionNames = [...]string{"notify", "wait", "access", "collective", "start", "end", "fork", "join"}
 
 func (a *action) event(step int) Event {
-	e := Event{Rank: a.rank, Step: step, Kind: actionNames[a.kind], Text: a.text(), At: a.op.Span}
+	e := Event{Rank: a.rank, Step: step, Kind: actionNames[a.kind], Text: a.text() + a.blk.inBlock(), At: a.op.Span}
 	if a.kind == actAccess {
 		e.Kind = "read"
 		if a.acc.write {

@@ -25,6 +25,7 @@ const (
 	Unwritten          Code = 618
 	SeveralSetters     Code = 619
 	CellAsData         Code = 620
+	BlockRace          Code = 621
 )
 
 // The examples are bodies of one kernel, with a data window, a signal window, and the neighbour.
@@ -159,7 +160,7 @@ def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.F
 		"After a pass a program notifies, waits or fences otherwise than before. This is a fault of the compiler.",
 		""},
 	{NotResident, "wait for a block that cannot be running",
-		"A block waits for a signal that another block of the same rank sends, and there are more such blocks than the rank has cores: the sender may never start.",
+		"A block waits for a signal that another block of the same rank sends, and there are more such blocks than the rank has cores: the sender may never start. Blocks of pl.spmd are begun in order, so that one may wait for those before it; iterations of pl.parallel in any order, so that none may wait for another.",
 		verifyStep + `    for b in pl.spmd(2):
         if b == 0:
             pld.wait(signal, [0, 0], 1)  # ERROR "block 1"
@@ -181,12 +182,17 @@ def expected(x, y):
     pl.store(t, [0, 0], y)
 ` + verifyMain},
 	{SeveralSetters, "signal cell that several ranks set",
-		"Two ranks set one cell with nothing to order them: one of the two signals is lost.",
+		"Two ranks, or two blocks of one, set one cell with nothing to order them: one of the two signals is lost.",
 		verifyStep + `    pld.notify(signal, 0, [0, 0], me, op=pld.NotifyOp.Set)  # ERROR "may be setting"
 ` + verifyMain},
 	{CellAsData, "signal cell accessed as data",
 		"A cell that ranks notify is also stored to, or viewed with another element type. Cells are 32 bits wide and touched only by notify, wait and reads.",
 		verifyStep + `    pl.write(signal, [0, 0], pl.const(0, pl.INT32))  # ERROR "stores to the signal cell"
     pld.notify(signal, right, [0, 0], 0)
+` + verifyMain},
+	{BlockRace, "race of blocks",
+		"Two blocks of a pl.spmd loop, or two iterations of pl.parallel, access the same bytes, one of them writes, and no notify of one that the other waits for orders the two accesses. Blocks may run at once or in any order, whatever a backend does today, so that what is read or left behind depends on chance.",
+		verifyStep + `    for b in pl.spmd(2):
+        pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], y)  # ERROR "block 1 of rank 0 writes y.* while block 0 may be writing it"
 ` + verifyMain},
 }

@@ -62,7 +62,7 @@ func (g *generator) phase() {
 	if g.r.IntN(3) == 0 {
 		g.line(0, "pl.store(pl.load(x, [%d, 0], [1, 4]) + pl.load(y, [%d, 0], [1, 4]), [%d, 0], y)", row, to, to)
 	}
-	switch g.r.IntN(6) {
+	switch g.r.IntN(7) {
 	case 0: // push to a neighbour, which answers when it has read
 		peer, from := "right", "left"
 		if g.r.IntN(2) == 0 {
@@ -98,6 +98,21 @@ func (g *generator) phase() {
 		g.line(1, "pld.wait(signal, [0, %d], %s)", cell, g.one("1", "n - 1", "n - 1"))
 		g.line(1, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", 1+g.r.IntN(2), g.r.IntN(4))
 		g.meet((cell + 1) % 3)
+	case 5: // blocks push rows, which each of them or one notify behind the loop releases
+		g.line(0, "for b in pl.%s(3):", g.one("spmd", "spmd", "parallel"))
+		g.line(1, "pld.tile.remote_store(pl.load(x, [b, 0], [1, 4]), data, peer=right, offsets=[%s, 0])", g.one("b", "b", "b + 1", "3 - b", "0"))
+		each, count := g.r.IntN(2), 1
+		if each == 1 {
+			count = 3
+		}
+		g.line(each, "pld.notify(signal, right, [0, %d], 1)", cell)
+		g.line(0, "pld.wait(signal, [0, %d], %d)", cell, count)
+		g.line(0, "pld.notify(signal, me, [0, %d], -%d)", cell, count)
+		g.line(0, "for b in pl.%s(3):", g.one("spmd", "spmd", "range"))
+		g.line(1, "pl.store(pl.load(data, [b, 0], [1, 4]), [%s, 0], y)", g.one("b", "b", "3 - b", "1"))
+		g.line(0, "pld.notify(signal, left, [1, %d], 1)", cell)
+		g.line(0, "pld.wait(signal, [1, %d], 1)", cell)
+		g.line(0, "pld.notify(signal, me, [1, %d], -1)", cell)
 	case 3: // data says to whom, and how often
 		g.line(0, "for i in pl.range(pl.cast(pl.read(x, [%d, 1]), pl.INDEX) %% 3):", to)
 		g.line(1, "pld.tile.remote_store(pl.load(x, [i, 0], [1, 4]), data, peer=pl.cast(pl.read(x, [%d, 0]), pl.INDEX) %% n, offsets=[me, 0])", row)

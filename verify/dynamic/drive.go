@@ -132,7 +132,7 @@ func execute(m *ir.Module, entry string, s verify.Scope, in Inputs, pl plan) *ou
 // hooks watch and steer a run.
 func (o *outcome) hooks(pl plan) sim.Hooks {
 	t, ghosts := o.t, 0
-	h := sim.Hooks{Kernel: t.kernel, Call: t.called}
+	h := sim.Hooks{Kernel: t.kernel, Call: t.called, Block: t.block}
 	h.Point = func(p sim.Point) bool {
 		if t.full {
 			interp.Stop(errTooLong)

@@ -118,6 +118,10 @@ func (x *explorer) round() bool {
 		if hasErrors(x.findings) {
 			return false
 		}
+		if known > 0 && o.t.inBlocks {
+			x.complete, x.why = false, "blocks notify or wait in any order, of which only one is explored,"
+			return false
+		}
 		if x.exhausted() {
 			return false
 		}
@@ -171,7 +175,7 @@ func (x *explorer) leaf(o *outcome, st *steering) {
 	}
 	x.events = 0
 	for _, e := range o.t.order {
-		if e.kind != meet {
+		if e.kind == notify || e.kind == wait {
 			x.events++
 		}
 	}

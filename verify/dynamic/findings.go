@@ -40,6 +40,7 @@ func (r *report) all() {
 		r.failed()
 		return
 	}
+	r.iterations()
 	r.cells()
 	r.stored()
 	for _, w := range r.o.t.stuck {
@@ -87,6 +88,10 @@ func (r *report) race(c race) {
 	if a.kind != read && b.kind == read {
 		a, b = b, a
 	}
+	if x, y := apart(a, b); x != nil && a.rank == b.rank {
+		r.blocks(a, b, x, y, c)
+		return
+	}
 	does, _ := verb(a.kind)
 	bDoes, doing := verb(b.kind)
 	whose := ""
@@ -127,17 +132,21 @@ func (r *report) when(e *event) string {
 
 // lastHeard says what b's rank knows of a's.
 func (r *report) lastHeard(b, a *event) string {
-	if b.acq == nil || b.acq.clock[a.rank] == 0 {
-		return fmt.Sprintf("rank %d has not heard from rank %d", b.rank, a.rank)
+	whom := fmt.Sprintf("rank %d%s", a.rank, inBlock(a.block))
+	if b.acq == nil || b.acq.clock.of(a.strand) == 0 {
+		return fmt.Sprintf("rank %d has not heard from %s", b.rank, whom)
 	}
-	known, w := b.acq.clock[a.rank], b.acq
-	for p := r.o.t.prior(w); p != nil && p.clock[a.rank] == known; p = r.o.t.prior(w) {
+	known, w := b.acq.clock.of(a.strand), b.acq
+	for p := w.prior(); p != nil && p.clock.of(a.strand) == known; p = w.prior() {
 		w = p
 	}
-	if w.kind == meet {
-		return fmt.Sprintf("rank %d last heard from rank %d when the host waited for all ranks", b.rank, a.rank)
+	switch w.kind {
+	case meet:
+		return fmt.Sprintf("rank %d last heard from %s when the host waited for all ranks", b.rank, whom)
+	case join:
+		return fmt.Sprintf("rank %d heard of %s in several blocks, at the latest when these had ended (step %d)", b.rank, whom, w.pos)
 	}
-	return fmt.Sprintf("rank %d last heard from rank %d at step %d, when it waited for %s (line %d)", b.rank, a.rank, w.pos, w.condition(), w.op.Span.Pos().Line)
+	return fmt.Sprintf("rank %d last heard from %s at step %d, when it waited for %s (line %d)", b.rank, whom, w.pos, w.condition(), w.op.Span.Pos().Line)
 }
 
 // condition is "signal[1, 0] >= 2".
@@ -170,7 +179,7 @@ func (r *report) cells() {
 		}
 		for i, a := range ns {
 			for _, b := range ns[i+1:] {
-				if a.rank != b.rank && (a.set || b.set) && !before(a, b) && !before(b, a) {
+				if (a.set || b.set) && !before(a, b) && !before(b, a) {
 					r.unorderedSet(a, b)
 				}
 			}
@@ -184,14 +193,15 @@ func (r *report) unorderedSet(a, b *event) {
 		set, other = b, a
 	}
 	name := elementName(set.cell.Mem, set.cell.Off)
+	who, whom := other.who(set), set.who(other)
 	if other.set {
-		r.find(diag.SeveralSetters, other.op, other.path, "rank %d sets %s of rank %d, which rank %d may be setting at the same time", other.rank, name, set.cell.Mem.Device, set.rank).
-			Note(set.op.Span, "rank %d sets it here%s", set.rank, r.when(set)).
-			Help("give each rank a cell of its own, or add instead of setting: op=pld.NotifyOp.AtomicAdd")
+		r.find(diag.SeveralSetters, other.op, other.path, "%s sets %s of rank %d, which %s may be setting at the same time", who, name, set.cell.Mem.Device, whom).
+			Note(set.op.Span, "%s sets it here%s", whom, r.when(set)).
+			Help("give each its own cell, or add instead of setting: op=pld.NotifyOp.AtomicAdd")
 		return
 	}
-	r.find(diag.SetAndAdd, set.op, set.path, "rank %d sets %s of rank %d, to which rank %d may be adding at the same time", set.rank, name, set.cell.Mem.Device, other.rank).
-		Note(other.op.Span, "rank %d adds here%s", other.rank, r.when(other)).
+	r.find(diag.SetAndAdd, set.op, set.path, "%s sets %s of rank %d, to which %s may be adding at the same time", whom, name, set.cell.Mem.Device, who).
+		Note(other.op.Span, "%s adds here%s", who, r.when(other)).
 		Help("take back what was added with an atomic add of the negative value: it cannot lose a credit")
 }
 

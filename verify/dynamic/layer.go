@@ -9,6 +9,7 @@ package dynamic
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"ptoc/ir"
 	"ptoc/runtime/sim"
@@ -172,6 +173,9 @@ func (t *trace) wildness(c cellKey) string {
 		if n.value < 0 && !n.set && n.rank != c.Mem.Device {
 			return fmt.Sprintf("a rank takes credits from another's %s at %s", name, n.op.Span)
 		}
+		if n.value < 0 && !n.set && slices.ContainsFunc(t.waits[c], func(w *event) bool { return !before(n, w) && !before(w, n) }) {
+			return fmt.Sprintf("a block takes credits from a cell of %s at %s, for which another one may be waiting", name, n.op.Span)
+		}
 		if n.set && t.levelsDiffer(c) {
 			return fmt.Sprintf("a cell of %s is set again while it may be waited for", name)
 		}
@@ -187,7 +191,7 @@ func (t *trace) cellRead(c cellKey) *event {
 				continue
 			}
 			for _, n := range t.cells[c] {
-				if n.rank != e.rank && !before(n, e) && !before(e, n) {
+				if !before(n, e) && !before(e, n) {
 					return e
 				}
 			}
@@ -220,7 +224,7 @@ func (t *trace) levelsDiffer(c cellKey) bool {
 		vs := t.values(w)
 		for _, n := range vs.live {
 			ends := n.set && !accepts(w, int64(n.value)) || !n.set && (n.value < 0 || w.eq && n.value != 0)
-			if ends && !t.mustPrecede(n, w) && vs.accept(func(m *event) bool { return m == n || before(n, m) }) {
+			if ends && !mustPrecede(n, w) && vs.accept(func(m *event) bool { return m == n || before(n, m) }) {
 				return true
 			}
 		}

@@ -73,8 +73,14 @@ func newMemory(t *trace, p Policy, seed uint64) *memory {
 
 func (m *memory) weak(a *sim.Alloc) bool { return m.policy != Eager && a.Window }
 
-// shared reports whether other ranks can reach an allocation.
-func shared(a *sim.Alloc) bool { return a.Window || a.ID >= 0 }
+// shared reports whether other ranks, or other blocks of this one, can reach what is accessed.
+func (m *memory) shared(a *sim.Access) bool {
+	if a.Mem.Window || a.Mem.ID >= 0 {
+		return true
+	}
+	in := m.t.state[a.Device].cur.block
+	return in != nil && in != a.Mem.In
+}
 
 func (m *memory) Read(a *sim.Access, dst []byte) {
 	if m.t.ghosts {
@@ -82,7 +88,7 @@ func (m *memory) Read(a *sim.Access, dst []byte) {
 		return
 	}
 	m.checkWritten(a)
-	if !shared(a.Mem) {
+	if !m.shared(a) {
 		m.Sequential.Read(a, dst)
 		return
 	}
@@ -102,7 +108,7 @@ func (m *memory) Write(a *sim.Access, src []byte) {
 		return
 	}
 	m.markWritten(a)
-	if !shared(a.Mem) {
+	if !m.shared(a) {
 		m.Sequential.Write(a, src)
 		return
 	}
@@ -119,7 +125,7 @@ func (m *memory) Update(a *sim.Access, change func(int64, []byte)) {
 	}
 	m.checkWritten(a)
 	m.markWritten(a)
-	if !shared(a.Mem) {
+	if !m.shared(a) {
 		m.Sequential.Update(a, change)
 		return
 	}
@@ -189,12 +195,12 @@ func (m *memory) send(a *sim.Access, msg *message) {
 
 // deliver applies the messages that rank r must see, and those that the policy lets it see.
 func (m *memory) deliver(s *shadow, r int) {
-	clock := m.t.state[r].clock
-	must := func(p *message) bool { return int(clock[p.by.rank]) > p.by.done }
+	clock := m.t.knows(r)
+	must := func(p *message) bool { return int(clock.of(p.by.strand)) > p.by.done }
 	switch {
 	case len(s.pending[r]) == 0:
 	case m.policy == OnWait:
-		last := m.t.state[r].lastAcq
+		last := m.t.state[r].cur.numbered().lastAcq
 		m.applyAll(s, r, func(p *message) bool { return must(p) || last != nil && p.by.seq < last.seq })
 	case m.policy == Random:
 		m.applyAll(s, r, func(p *message) bool { return must(p) || m.rng.IntN(4) == 0 })
@@ -304,7 +310,7 @@ func (m *memory) deliverMail(chosen func(*event) bool) bool {
 	rest := m.mail[:0]
 	var kept []*event
 	for _, e := range m.mail {
-		behind := slices.ContainsFunc(kept, func(k *event) bool { return k.cell == e.cell && (k.rank == e.rank || before(k, e)) })
+		behind := slices.ContainsFunc(kept, func(k *event) bool { return k.cell == e.cell && before(k, e) })
 		if !behind && chosen(e) {
 			m.arrive(e)
 			any = true
@@ -321,7 +327,7 @@ func (m *memory) deliverMail(chosen func(*event) bool) bool {
 func (m *memory) heads() []*event {
 	var out []*event
 	for i, e := range m.mail {
-		if !slices.ContainsFunc(m.mail[:i], func(k *event) bool { return k.cell == e.cell && (k.rank == e.rank || before(k, e)) }) {
+		if !slices.ContainsFunc(m.mail[:i], func(k *event) bool { return k.cell == e.cell && before(k, e) }) {
 			out = append(out, e)
 		}
 	}
@@ -330,10 +336,10 @@ func (m *memory) heads() []*event {
 
 // forced lets arrive what rank r knows to have happened, in cells that are chosen.
 func (m *memory) forced(r int, chosen func(sim.Cell) bool) {
-	clock := m.t.state[r].clock
+	clock := m.t.knows(r)
 	var last map[sim.Cell]*event
 	for _, e := range m.mail {
-		if int(clock[e.rank]) > e.pos && chosen(e.cell) {
+		if int(clock.of(e.strand)) > e.tick && chosen(e.cell) {
 			if last == nil {
 				last = map[sim.Cell]*event{}
 			}
@@ -345,7 +351,7 @@ func (m *memory) forced(r int, chosen func(sim.Cell) bool) {
 	}
 	m.deliverMail(func(e *event) bool {
 		l := last[e.cell]
-		return l != nil && (e == l || int(clock[e.rank]) > e.pos || before(e, l) || e.rank == l.rank && e.pos < l.pos)
+		return l != nil && (e == l || int(clock.of(e.strand)) > e.tick || before(e, l))
 	})
 }
 
@@ -396,6 +402,7 @@ func (m *memory) readCells(a *sim.Access, dst []byte) {
 				m.forced(a.Device, func(x sim.Cell) bool { return x == c })
 			}
 			v := uint32(m.Peek(c))
+			m.t.inBlocks = m.t.inBlocks || m.t.state[a.Device].cur.block != nil
 			m.t.state[a.Device].hist = mix(m.t.state[a.Device].hist, mix(cellHash(c), uint64(v)+9))
 			binary.LittleEndian.PutUint32(dst[at+off-r.Off:], v)
 		}

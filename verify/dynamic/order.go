@@ -14,83 +14,93 @@ import "slices"
 
 // before reports whether a must happen before b.
 func before(a, b *event) bool {
-	if a.rank == b.rank {
-		if a.put && b.kind >= read {
-			return a.landed <= b.pos
-		}
-		return a.pos < b.pos
+	switch {
+	case a.strand == b.strand:
+		return a.tick < b.tick && !a.flies(b)
+	case b.acq == nil:
+		return false
+	case a.rank == b.rank:
+		return int(b.acq.clock.of(a.strand)) > a.tick && !a.flies(b)
 	}
-	return b.acq != nil && int(b.acq.clock[a.rank]) > a.done
+	return int(b.acq.clock.of(a.strand)) > a.done
 }
 
-// prior is what a knew just before it happened.
-func (t *trace) prior(a *event) *event {
-	if a.pos == 0 {
+// flies reports whether a is a put that may not have landed when its rank accesses memory in b.
+func (a *event) flies(b *event) bool { return a.put && b.mem != nil && !a.landed(b) }
+
+// prior is the last acquire that a's strand knew of just before a.
+func (a *event) prior() *event {
+	if a.prev == nil {
 		return nil
 	}
-	return t.ranks[a.rank][a.pos-1].acq
+	return a.prev.acq
 }
 
 // settle computes the order anew, with all notifies of the run.
 func (t *trace) settle() {
 	for _, a := range t.order {
-		if a.kind == wait {
+		if a.acquires() {
 			clear(a.clock)
-			a.clock[a.rank] = int32(a.pos + 1)
+			a.clock[a.strand] = int32(a.tick + 1)
 		}
 	}
 	for changed := true; changed; {
 		changed = false
 		for _, a := range t.order {
-			if a.kind == wait && t.ctx.Err() == nil && t.advance(a) {
+			if a.acquires() && t.ctx.Err() == nil && t.advance(a) {
 				changed = true
 			}
 		}
 	}
 }
 
-// advance adds to a wait's clock what follows from the others'; true if it grew.
-func (t *trace) advance(w *event) bool {
-	old := slices.Clone(w.clock)
-	if p := t.prior(w); p != nil {
-		join(w.clock, p.clock)
+// acquires: its clock follows from what others know. Of a meeting all is known at once.
+func (a *event) acquires() bool { return a.kind == wait || a.kind == fork || a.kind == join }
+
+// advance adds to an acquire's clock what follows from the others'; true if it grew.
+func (t *trace) advance(a *event) (grew bool) {
+	if p := a.prior(); p != nil {
+		grew = a.clock.join(p.clock)
 	}
-	if t.isSet[w.cell] {
-		t.requiredOfSets(w)
-	} else {
-		t.required(w)
+	switch {
+	case a.kind == join:
+		for _, k := range a.of.kids {
+			if e := k.last; k.id >= 0 {
+				grew = a.clock.join(e.acq.clock) || grew
+				grew = a.clock.raise(e.strand, int32(e.tick+1)) || grew
+			}
+		}
+	case a.kind == fork:
+	case t.isSet[a.cell]:
+		grew = t.requiredOfSets(a) || grew
+	default:
+		grew = t.required(a) || grew
 	}
-	return !slices.Equal(old, w.clock)
+	return grew
 }
 
-func join(c, d []int32) {
-	for i, x := range d {
-		c[i] = max(c[i], x)
-	}
-}
-
-// knows is how many events of rank q must have happened when n has.
+// knows is how many events of strand q must have happened when n has.
 func (n *event) knows(q int) int32 {
 	switch {
-	case n.rank == q:
-		return int32(n.pos + 1)
+	case n.strand == q:
+		return int32(n.tick + 1)
 	case n.acq == nil:
 		return 0
 	}
-	return n.acq.clock[q]
+	return n.acq.clock.of(q)
 }
 
-// required adds to the clock of a wait, for each rank, the longest beginning of its trace without the end of
+// required adds to the clock of a wait, for each strand, the longest beginning of its trace without the end of
 // which the cell could not hold enough.
-func (t *trace) required(w *event) {
+func (t *trace) required(w *event) (grew bool) {
 	base := int64(0)  // what has been there before the wait begins
 	var open []*event // may have happened
-	prior := t.prior(w)
+	prior := w.prior()
 	for _, n := range t.cells[w.cell] {
 		switch {
-		case n.rank == w.rank && n.pos < w.pos || n.rank != w.rank && prior != nil && int(prior.clock[n.rank]) > n.pos:
+		case n.strand == w.strand && n.tick < w.tick || n.strand != w.strand && prior != nil && int(prior.clock.of(n.strand)) > n.tick:
 			base += int64(n.value)
-		case n.rank == w.rank || before(w, n) || n.value <= 0:
+		case n.strand == w.strand || before(w, n) || n.value <= 0:
 			// Credits taken back count only where that must have happened.
 		default:
 			open = append(open, n)
@@ -98,13 +108,14 @@ func (t *trace) required(w *event) {
 	}
 	missing := int64(w.value) - base
 	if missing <= 0 {
-		return
+		return false
 	}
-	for q := range t.ranks {
-		if q != w.rank {
-			w.clock[q] = max(w.clock[q], longest(open, q, missing))
+	for q := range w.clock {
+		if q != w.strand {
+			grew = w.clock.raise(q, longest(open, q, missing)) || grew
 		}
 	}
+	return grew
 }
 
 // longest is the largest k such that the notifies that can happen before q's k-th event give less than
@@ -134,29 +145,26 @@ func longest(open []*event, q int, missing int64) int32 {
 	return best
 }
 
-// took are the last notifies of each rank that a wait needed.
+// took are the last notifies of each strand that a wait needed.
 func (t *trace) took(w *event) []*event {
 	var out []*event
-	for r := range t.ranks {
-		var last *event
-		for _, n := range t.cells[w.cell] {
-			if n.rank == r && r != w.rank && int(w.clock[r]) > n.pos {
-				last = n
-			}
-		}
-		if last != nil {
-			out = append(out, last)
+	for _, n := range slices.Backward(t.cells[w.cell]) {
+		taken := slices.ContainsFunc(out, func(o *event) bool { return o.strand == n.strand })
+		own := n.rank == w.rank && w.prev != nil && before(n, w.prev)
+		if n.strand != w.strand && !own && !taken && int(w.clock.of(n.strand)) > n.tick {
+			out = append(out, n)
 		}
 	}
+	slices.SortFunc(out, func(a, b *event) int { return a.strand - b.strand })
 	return out
 }
 
 // requiredOfSets is required for a cell that is set: without the end of a trace, no set that may have been the last
 // one, with the adds that may have come after it, could have given what the wait expects.
-func (t *trace) requiredOfSets(w *event) {
+func (t *trace) requiredOfSets(w *event) (grew bool) {
 	vs := t.values(w)
-	for q := range t.ranks {
-		if q == w.rank {
+	for q := range w.clock {
+		if q == w.strand {
 			continue
 		}
 		var ks []int32
@@ -169,11 +177,12 @@ func (t *trace) requiredOfSets(w *event) {
 		ks = slices.Compact(ks)
 		for _, k := range slices.Backward(ks) {
 			if !vs.accept(func(n *event) bool { return n.knows(q) >= k }) {
-				w.clock[q] = k
+				grew = w.clock.raise(q, k) || grew
 				break
 			}
 		}
 	}
+	return grew
 }
 
 // values are what a cell that is set can hold when a wait looks, whatever the schedule.
@@ -187,13 +196,13 @@ func (t *trace) values(w *event) *values {
 	v := &values{w: w, fresh: true}
 	var must []*event // sets that have happened
 	for _, n := range t.cells[w.cell] {
-		if n.set && t.mustPrecede(n, w) {
+		if n.set && mustPrecede(n, w) {
 			must, v.fresh = append(must, n), false
 		}
 	}
 	for _, n := range t.cells[w.cell] {
 		over := slices.ContainsFunc(must, func(s *event) bool { return before(n, s) })
-		if !over && !(n.rank == w.rank && n.pos > w.pos) && !before(w, n) {
+		if !over && !before(w, n) {
 			v.live = append(v.live, n)
 		}
 	}
@@ -201,8 +210,8 @@ func (t *trace) values(w *event) *values {
 }
 
 // mustPrecede is before, also while w's own clock is being computed.
-func (t *trace) mustPrecede(n, w *event) bool {
-	return n.rank == w.rank && n.pos < w.pos || n.rank != w.rank && int(w.clock[n.rank]) > n.pos
+func mustPrecede(n, w *event) bool {
+	return n.strand == w.strand && n.tick < w.tick || n.strand != w.strand && int(w.clock.of(n.strand)) > n.tick
 }
 
 // accept reports whether the cell can hold what the wait expects where what is missing has not happened.
@@ -228,7 +237,7 @@ func (v *values) from(s *event, missing func(*event) bool) bool {
 		if n.set || missing(n) || s != nil && before(n, s) || v.needsLaterSet(n, s) {
 			continue
 		}
-		must := (s == nil || before(s, n)) && (n.rank == v.w.rank && n.pos < v.w.pos || n.rank != v.w.rank && int(v.w.clock[n.rank]) > n.pos)
+		must := (s == nil || before(s, n)) && mustPrecede(n, v.w)
 		if must || n.value > 0 {
 			most += int64(n.value)
 		}

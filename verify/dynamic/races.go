@@ -20,15 +20,16 @@ type race struct {
 type span struct {
 	lo, hi  int64
 	write   *event
-	readers []*event // at most one a rank
+	readers []*event // none is before another
 	updates []*event
 }
 
-// lastOf keeps the last event of each rank. The slice is shared between intervals: it is never changed.
+// lastOf keeps the events that are not before others. The slice is shared between intervals: it is never changed.
 func lastOf(list []*event, e *event) []*event {
 	out := make([]*event, 0, len(list)+1)
 	for _, x := range list {
-		if x.rank != e.rank {
+		// What comes after a put that has landed comes after the puts of its strand before it.
+		if x != e && !before(x, e) && !(x.strand == e.strand && e.put) {
 			out = append(out, x)
 		}
 	}
@@ -42,7 +43,8 @@ type detector struct {
 }
 
 type pair struct {
-	a, b opAt
+	a, b  opAt
+	ranks bool // two; false: blocks of one
 }
 
 type opAt struct {
@@ -192,8 +194,8 @@ func (d *detector) compare(a, e *event, s span) {
 	if a == e || before(a, e) || before(e, a) {
 		return
 	}
-	p := pair{opAt{a.op, a.kind}, opAt{e.op, e.kind}}
-	if d.seen[p] || d.seen[pair{p.b, p.a}] {
+	p := pair{opAt{a.op, a.kind}, opAt{e.op, e.kind}, a.rank != e.rank}
+	if d.seen[p] || d.seen[pair{p.b, p.a, p.ranks}] {
 		return
 	}
 	d.seen[p] = true

@@ -19,6 +19,10 @@ func (e *event) text() string {
 		return "ends a kernel"
 	case meet:
 		return "the host has waited for all ranks"
+	case fork:
+		return "begins the blocks of a loop"
+	case join:
+		return "has come to the end of all blocks"
 	case notify:
 		how, v := "+=", e.value
 		if e.set {
@@ -46,10 +50,10 @@ func (e *event) text() string {
 	return does + " " + rangeName(e.mem, r)
 }
 
-var kindNames = [...]string{"start", "end", "notify", "wait", "read", "write", "write", "meet"}
+var kindNames = [...]string{"start", "end", "notify", "wait", "read", "write", "write", "meet", "fork", "join"}
 
 func (t *trace) event(e *event) verify.Event {
-	v := verify.Event{Rank: e.rank, Step: e.pos, Kind: kindNames[e.kind], Text: e.text()}
+	v := verify.Event{Rank: e.rank, Step: e.pos, Kind: kindNames[e.kind], Text: e.text() + inBlock(e.block)}
 	if e.op != nil {
 		v.At = e.op.Span
 	}

@@ -20,36 +20,45 @@ const (
 	write
 	update // an atomic read and write
 	meet   // the host has waited for all ranks
+	fork   // of the blocks of a loop
+	join
 )
 
 // event is one step of a rank. Accesses of one op to one allocation between two synchronisations are
 // one event: nothing can tell them apart.
 type event struct {
-	kind kind
-	rank int
-	pos  int // in its rank's trace
-	seq  int // in the run
-	op   *ir.Op
-	path *place
-	call int // which kernel of its rank
+	kind   kind
+	rank   int
+	pos    int // in its rank's trace
+	seq    int // in the run
+	strand int
+	tick   int        // in its strand
+	prev   *event     // in its strand; of a block's first: the fork
+	block  *sim.Block // nil: none
+	op     *ir.Op
+	path   *place
+	call   int // which kernel of its rank
 
 	cell  sim.Cell
 	value int32 // of a notify; what a wait expects
 	set   bool
 	eq    bool
 
-	mem    *sim.Alloc
-	ranges []sim.Range
-	put    bool // a put: later accesses of its rank are ordered behind it only from landed on
-	landed int
-	// done is the position of what releases the access: its own, for accesses to local memory; the
-	// next notify of the same kernel, for writes to peers; never, if there is none.
+	mem      *sim.Alloc
+	ranges   []sim.Range
+	put      bool // a put: later accesses of its rank are ordered behind it only where it has landed
+	released bool // a notify has released it
+	ghost    bool // would have happened, had the waits before it returned
+	landings []landing
+	// done is the tick of what releases the access: its own, for accesses to local memory; the
+	// next notify of the same kernel, for writes to peers; never, if there is none. In and before blocks, where only
+	// a notify can tell of a fork or of the end of a block, that will do.
 	done int
 
-	acq   *event  // the last acquire of the rank at or before this
-	clock []int32 // acquires: how many events of each rank must have happened
+	acq   *event  // the last acquire of the strand at or before this
+	clock clock   // acquires: what must have happened
+	of    *forked // join: what
 	hist  uint64  // notifies: of their rank
-	ghost bool    // would have happened, had the waits before it returned
 }
 
 const never = int(^uint32(0) >> 1)
@@ -69,27 +78,30 @@ type trace struct {
 	ranks [][]*event
 	cells map[cellKey][]*event // notifies, in the order of the run
 	waits map[cellKey][]*event
-	order []*event // notifies, waits and meetings in the order of the run
+	order []*event // notifies, waits, meetings, forks and joins in the order of the run
 	isSet map[cellKey]bool
 	seq   int
 	state []rankState
 
+	ticks    []int // events of each strand
+	forks    map[*sim.Loop]*forked
+	clocks   int  // numbers in all clocks
+	inBlocks bool // a block synchronises: the order of blocks in this run is only one of several
+
 	stuck  []*event // the waits in which a run ended
 	ghosts bool
-	full   bool // the trace was longer than maxEvents
+	full   bool // the trace was longer than maxEvents or maxClocks
 }
 
 // rankState is what the recorder knows of a rank while it runs.
 type rankState struct {
-	path    *place
-	call    int
-	kernel  *ir.Func
-	open    map[accessKey]*event // accesses since the last synchronisation
-	flying  []*event             // writes to peers that are not released yet
-	lost    []*event             // writes to peers that no notify of their kernel has released
-	lastAcq *event
-	clock   []int32
-	hist    uint64 // a hash of all that it did, read and acquired
+	path   *place
+	call   int
+	kernel *ir.Func
+	main   *strand
+	cur    *strand
+	lost   []*event // writes to peers that no notify of their kernel has released
+	hist   uint64   // a hash of all that it did, read and acquired
 }
 
 type accessKey struct {
@@ -103,21 +115,31 @@ const maxEvents = 2_000_000
 
 func newTrace(ranks int) *trace {
 	t := &trace{ctx: context.Background(), ranks: make([][]*event, ranks), cells: map[cellKey][]*event{}, waits: map[cellKey][]*event{},
-		isSet: map[cellKey]bool{}, state: make([]rankState, ranks)}
+		isSet: map[cellKey]bool{}, state: make([]rankState, ranks), ticks: make([]int, ranks), forks: map[*sim.Loop]*forked{}}
 	for r := range t.state {
-		t.state[r] = rankState{call: -1, open: map[accessKey]*event{}, clock: make([]int32, ranks)}
+		s := newStrand(r, nil, nil)
+		s.clock = make(clock, ranks)
+		t.state[r] = rankState{call: -1, main: s, cur: s}
 	}
 	return t
 }
 
 func (t *trace) add(r int, e event) *event {
-	s := &t.state[r]
-	e.rank, e.pos, e.seq, e.path, e.call, e.acq, e.ghost = r, len(t.ranks[r]), t.seq, s.path, s.call, s.lastAcq, t.ghosts
-	e.done = e.pos
+	s := t.state[r].cur
+	t.number(r, s)
+	return t.addTo(s, r, e)
+}
+
+func (t *trace) addTo(s *strand, r int, e event) *event {
+	e.rank, e.pos, e.seq, e.path, e.call, e.ghost = r, len(t.ranks[r]), t.seq, t.state[r].path, t.state[r].call, t.ghosts
+	e.strand, e.tick, e.prev, e.block, e.acq = s.id, t.ticks[s.id], s.last, s.block, s.lastAcq
+	t.ticks[s.id]++
+	e.done = e.tick
 	if t.seq++; t.seq > maxEvents {
 		t.full = true
 	}
 	p := &e
+	s.last = p
 	t.ranks[r] = append(t.ranks[r], p)
 	return p
 }
@@ -132,9 +154,14 @@ func (t *trace) kernel(r int, f *ir.Func, ends bool) {
 		return
 	}
 	// What is still in flight is released by no notify of this kernel, only by the end of the run.
-	s.lost = append(s.lost, s.flying...)
-	s.flying, s.path = nil, nil
-	clear(s.open)
+	for _, w := range s.main.flying {
+		if !w.released {
+			w.done = never
+			s.lost = append(s.lost, w)
+		}
+	}
+	s.main.flying, s.path = nil, nil
+	clear(s.main.open)
 	t.add(r, event{kind: end})
 }
 
@@ -149,11 +176,12 @@ func (t *trace) called(r int, op *ir.Op, leaves bool) {
 
 // access records an access to memory that other ranks can reach.
 func (t *trace) access(k kind, a *sim.Access) *event {
-	s := &t.state[a.Device]
+	state := &t.state[a.Device]
+	s := state.cur
 	key := accessKey{a.Op, a.Mem, k}
 	remote := k != read && a.Mem.Window && a.Mem.Device != a.Device
 	put := remote && a.Op.Kind == ir.Put
-	if e := s.open[key]; e != nil && e.path == s.path && !put {
+	if e := s.open[key]; e != nil && e.path == state.path && !put {
 		e.extend(a.Ranges)
 		return e
 	}
@@ -164,7 +192,7 @@ func (t *trace) access(k kind, a *sim.Access) *event {
 		s.open[key] = e
 	}
 	if remote {
-		e.done, e.landed = never, never // until a release is known
+		e.done = never // until a release is known
 		s.flying = append(s.flying, e)
 	}
 	return e
@@ -180,30 +208,43 @@ func (e *event) extend(rs []sim.Range) {
 	}
 }
 
-// released ends the flight of the rank's writes to peers.
-func (t *trace) released(r, at int) {
-	s := &t.state[r]
+// releasedBy ends the flight of the writes to peers that a notify of a strand comes behind: its own, those of the blocks
+// that it has joined, and those before the loops around it, which other blocks may still release for themselves.
+func (t *trace) releasedBy(s *strand, e *event) {
 	for _, w := range s.flying {
-		w.done = at
-		w.landed = min(w.landed, at)
+		if w.strand == s.id {
+			w.done = min(w.done, e.tick)
+		}
+		w.released = true
+		w.lands(s, e.tick+1)
 	}
-	s.flying = s.flying[:0]
+	s.flying = nil
+	for u := s.up; u != nil; u = u.up {
+		for _, w := range u.flying {
+			w.released = true
+			w.lands(s, e.tick+1)
+		}
+	}
 	clear(s.open)
 }
 
-// fenced orders the rank's own later accesses behind what is in flight; peers do not know of it.
+// fenced orders the strand's own later accesses behind what is in flight; peers do not know of it.
 func (t *trace) fenced(r int) {
-	s := &t.state[r]
-	for _, w := range s.flying {
-		w.landed = min(w.landed, len(t.ranks[r]))
+	s := t.state[r].cur
+	for u := s; u != nil; u = u.up {
+		for _, w := range u.flying {
+			t.number(r, s)
+			w.lands(s, t.ticks[s.id])
+		}
 	}
 	clear(s.open)
 }
 
 func (t *trace) notified(r int, c sim.Cell, op *ir.Op, value int32, set bool) *event {
 	e := t.add(r, event{kind: notify, op: op, cell: c, value: value, set: set})
-	t.released(r, e.pos)
 	s := &t.state[r]
+	t.releasedBy(s.cur, e)
+	t.inBlocks = t.inBlocks || s.cur.block != nil
 	s.hist = mix(mix(s.hist, cellHash(c)), uint64(uint32(value))<<1|uint64(b2i(set)))
 	e.hist = s.hist
 	if !t.ghosts {
@@ -216,26 +257,19 @@ func (t *trace) notified(r int, c sim.Cell, op *ir.Op, value int32, set bool) *e
 
 func (t *trace) waited(b sim.Blocked) *event {
 	e := t.add(b.Device, event{kind: wait, op: b.Op, cell: b.Cell, value: b.Want, eq: b.Eq})
-	clear(t.state[b.Device].open)
-	if !t.ghosts {
-		t.waits[b.Cell] = append(t.waits[b.Cell], e)
-		t.order = append(t.order, e)
-		t.acquired(e)
+	s := &t.state[b.Device]
+	if t.ghosts {
+		clear(s.cur.open)
+		return e
 	}
-	return e
-}
-
-// acquired gives an acquire its clock, as far as the run has come.
-func (t *trace) acquired(e *event) {
-	s := &t.state[e.rank]
-	e.clock = slices.Clone(s.clock)
-	e.clock[e.rank] = int32(e.pos + 1)
-	t.advance(e)
-	s.lastAcq, e.acq, s.clock = e, e, e.clock
+	t.inBlocks = t.inBlocks || s.cur.block != nil
+	t.waits[b.Cell] = append(t.waits[b.Cell], e)
+	t.synchronised(s.cur, e)
 	s.hist = mix(mix(s.hist, cellHash(e.cell)), 5)
 	for _, n := range e.clock {
 		s.hist = mix(s.hist, uint64(n))
 	}
+	return e
 }
 
 func b2i(b bool) int {
@@ -247,18 +281,24 @@ func b2i(b bool) int {
 
 // gathered notes that the host has waited for all ranks.
 func (t *trace) gathered() {
-	all := make([]int32, len(t.ranks))
-	for r := range t.ranks {
-		all[r] = int32(len(t.ranks[r]) + 1)
+	all := make(clock, len(t.ticks))
+	for i, n := range t.ticks {
+		all[i] = int32(n + 1)
 	}
 	for r := range t.ranks {
 		e := t.add(r, event{kind: meet})
-		t.state[r].flying = append(t.state[r].flying, t.state[r].lost...)
-		t.state[r].lost = nil
-		t.released(r, e.pos)
-		e.clock = slices.Clone(all)
+		s := &t.state[r]
+		for _, w := range s.lost {
+			w.done = int(all[w.strand]) - 1
+			w.lands(s.main, e.tick+1)
+		}
+		s.lost = nil
+		e.clock = all
 		t.order = append(t.order, e)
-		t.state[r].lastAcq, e.acq, t.state[r].clock = e, e, e.clock
+		s.main.lastAcq, e.acq, s.main.clock = e, e, e.clock
+	}
+	for i := range t.ticks[len(t.ranks):] {
+		t.ticks[len(t.ranks)+i]++ // so that nothing before it knows what is released only here
 	}
 }
 

@@ -82,6 +82,34 @@ func TestAPassThatDropsOrMovesSynchronisationIsNamed(t *testing.T) {
 	t.Logf("%d of %d", found, all)
 }
 
+func TestAPassThatOrdersBlocksOrSetsThemFreeIsNamed(t *testing.T) {
+	u, err := File("../../tests/bugs/19-last-block-notifies_fixed.pl", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := verify.Scope{Ranks: 2, Syms: map[string]int64{"NR": 2}, Repeats: 1}
+	kinds := func(from, to string) *ir.Module {
+		m := ir.CloneModule(u.Checked)
+		for _, f := range m.Funcs {
+			f.Walk(func(op *ir.Op) {
+				if op.Kind == ir.For && op.Enum("kind").Is(from) {
+					op.SetAttr("kind", ir.LoopKind.Of(to))
+				}
+			})
+		}
+		return m
+	}
+	ordered := kinds("spmd", "range")
+	for _, c := range []struct{ before, after *ir.Module }{{u.Checked, ordered}, {ordered, u.Checked}} {
+		if f := verify.SyncChanged("Broken", c.before, c.after, "main", scope); f == nil || f.Code != diag.SyncChanged {
+			t.Errorf("not found: %v", f)
+		}
+	}
+	if f := verify.SyncChanged("Right", u.Checked, kinds("spmd", "spmd"), "main", scope); f != nil {
+		t.Error(f.Error())
+	}
+}
+
 func TestTheChecksOfEveryCompileRaiseNoAlarm(t *testing.T) {
 	everyProgram(t, func(name string, u *Unit) {
 		if strings.Contains(name, "12-whole-domain") {

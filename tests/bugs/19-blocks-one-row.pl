@@ -1,0 +1,28 @@
+# Class 19: all blocks of a rank store their sums to one row. On one core the last one stays; blocks
+# of a grid come in any order.
+# ranks: 2..3
+
+import ptoc.language as pl
+import ptoc.distributed as pld
+
+NR = pl.dynamic("NR")
+B = 4  # blocks
+
+
+@pl.jit.incore
+def step(x: pl.Tensor[[B, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]]):
+    for b in pl.spmd(B):
+        row = pl.load(x, [b, 0], [1, 8])
+        pl.store(row + 1.0, [0, 0], y)  # ERROR "E0621.*block 1 of rank 0 writes y.* while block 0 may be writing it"
+
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, B, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
+    for r in pl.range(pld.world_size()):
+        step(x[r], y[r], device=r)
+
+
+@pl.golden(of=main)
+def expected(x, y):
+    for r in pl.range(NR):
+        y[r] = x[r, B - 1 : B] + 1.0
