@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"ptoc/ir"
 	"ptoc/lang/diag"
@@ -52,7 +51,7 @@ func (c *checker) entry(u *unit, f *syntax.File) {
 	if near := diag.Nearest(c.opts.Entry, names); near != "" {
 		d.Help("did you mean %s?", near)
 	} else if len(names) > 0 {
-		d.Help("it has %s", strings.Join(names, ", "))
+		d.Help("it has %s", diag.Listed(names))
 	}
 }
 

@@ -181,3 +181,17 @@ func TestThePageOfErrorsIsUpToDate(t *testing.T) {
 		t.Error("docs/errors.md is old: run make generate")
 	}
 }
+
+func TestNamesAreListedUpToAPoint(t *testing.T) {
+	many := make([]string, 2000)
+	for i := range many {
+		many[i] = string(rune('a' + i%26))
+	}
+	for want, names := range map[string][]string{"none": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"},
+		"a, b, c, d, e, f, g, h, i, j, k and l":         many[:12],
+		"a, b, c, d, e, f, g, h, i, j, k and 1989 more": many} {
+		if got := diag.Listed(names); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package diag
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Nearest returns the candidate that a misspelt name most likely meant, or "" where none is near. Of
 // equally near ones it takes the first in the alphabet, so that the answer does not depend on map order.
@@ -54,4 +58,21 @@ func lower(c byte) byte {
 		return c + 'a' - 'A'
 	}
 	return c
+}
+
+// Listed names what there is, in a text that can be read however much that is.
+func Listed(names []string) string {
+	const most = 12
+	last := ""
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n == 1:
+		return names[0]
+	case n > most:
+		names, last = names[:most-1], fmt.Sprintf("%d more", n-most+1)
+	default:
+		names, last = names[:n-1], names[n-1]
+	}
+	return strings.Join(names, ", ") + " and " + last
 }

@@ -224,7 +224,7 @@ func findEntry(m *ir.Module, file *source.File, name string) (*ir.Func, *diag.Di
 		return nil, diag.New(diag.NoEntry, file.Span(0, 0), "%s defines no function that can be run", file.Name).
 			Help("a program starts at a function under @pl.jit.host; a single kernel can be run too")
 	}
-	d := diag.New(diag.NoEntry, file.Span(0, 0), "%s defines several functions that can be run: %s", file.Name, list(names))
+	d := diag.New(diag.NoEntry, file.Span(0, 0), "%s defines several functions that can be run: %s", file.Name, diag.Listed(names))
 	return nil, d.Help("choose one: --entry %s", names[0])
 }
 

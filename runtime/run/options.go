@@ -113,20 +113,5 @@ func unknownName(flag, name string, params []*ir.Value) *diag.Diagnostic {
 	if near := diag.Nearest(name, names); near != "" {
 		return d.Help("did you mean %s?", near)
 	}
-	return d.Help("its parameters are %s", list(names))
-}
-
-func list(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	text := names[0]
-	for i, n := range names[1:] {
-		if i == len(names)-2 {
-			text += " and " + n
-		} else {
-			text += ", " + n
-		}
-	}
-	return text
+	return d.Help("its parameters are %s", diag.Listed(names))
 }
