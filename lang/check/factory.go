@@ -53,6 +53,9 @@ func (c *checker) entry(u *unit, f *syntax.File) {
 	} else if len(names) > 0 {
 		d.Help("it has %s", diag.Listed(names))
 	}
+	if u.lenient {
+		d.Help("of Python files, what has a kernel decorator is read, and functions that define such")
+	}
 }
 
 // noKernels: a file without kernels is a mistake; in Python files they may be inside factories.

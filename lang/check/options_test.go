@@ -62,11 +62,10 @@ def choose(n):
             pass
     return Many
 
+def twice(n):
+    return again(n * 2)
+
 def again(n):
-    if n < 0:
-        @pl.jit.incore
-        def never(x: pl.Tensor[[1], pl.FP32]):
-            pass
     return choose(n // 2)
 
 def loops(n):
@@ -118,6 +117,7 @@ func TestOptions(t *testing.T) {
 		{"factory that returns early", factoryProgram, Options{Entry: "choose", Set: set("n", "1")}, "pl.Tensor[[1], pl.FP32]"},
 		{"factory that returns late", factoryProgram, Options{Entry: "choose", Set: set("n", "2")}, "pl.Tensor[[2], pl.FP32]"},
 		{"factory that returns another one's", factoryProgram, Options{Entry: "again", Set: set("n", "6")}, "pl.Tensor[[3], pl.FP32]"},
+		{"factory that returns what a later one returns", factoryProgram, Options{Entry: "twice", Set: set("n", "6")}, "pl.Tensor[[6], pl.FP32]"},
 		{"factory that calls itself", factoryProgram, Options{Entry: "loops", Set: set("n", "6")}, "E0219: loops defines no kernels"},
 		{"missing argument", factoryProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},
 		{"missing argument, said once", derivedProgram, Options{Entry: "make"}, "E0208: make needs a value for n"},

@@ -14,12 +14,36 @@ func (p *parser) worthReading(start, end int) bool {
 		return true
 	case kAt, kDef:
 		for i := start; i < end; i++ {
-			if p.toks[i].kind == kAt && p.isKernelDecorator(i) {
-				return true
+			switch p.toks[i].kind {
+			case kAt:
+				if p.isKernelDecorator(i) {
+					return true
+				}
+			case kReturn: // what another factory makes
+				if p.toks[i+1].kind == kIdent && p.toks[i+2].kind == kLParen && p.factories[p.tokenText(i+1)] {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// findFactories notes the functions that define kernels, or return what such a function makes.
+func (p *parser) findFactories() {
+	p.factories = map[string]bool{}
+	for found := true; found; {
+		found = false
+		for i := p.pos; p.toks[i].kind != kEOF; {
+			end := p.chunkEnd(i)
+			if p.toks[i].kind == kDef && p.toks[i+1].kind == kIdent && p.worthReading(i, end) {
+				name := p.tokenText(i + 1)
+				found = found || !p.factories[name]
+				p.factories[name] = true
+			}
+			i = end
+		}
+	}
 }
 
 // isKernelDecorator says whether an @ starts a line and names something of ours.

@@ -50,15 +50,16 @@ type parser struct {
 	pos  int
 	line int // index of the first token of this statement
 
-	depth    int      // nesting of expressions and statements
-	loops    int      // loops around this statement, in its function
-	funcs    int      // functions around this statement
-	quiet    bool     // in host code of a lenient file: report nothing
-	host     bool     // the file is lenient, so undecorated code is host code
-	roots    []string // names that kernel decorators start with
-	kernels  []source.Span
-	scanErrs []*diag.Diagnostic // what the scanner found, by place
-	quietly  int                // errors that quiet swallowed
+	depth     int             // nesting of expressions and statements
+	loops     int             // loops around this statement, in its function
+	funcs     int             // functions around this statement
+	quiet     bool            // in host code of a lenient file: report nothing
+	host      bool            // the file is lenient, so undecorated code is host code
+	roots     []string        // names that kernel decorators start with
+	factories map[string]bool // functions of host code that make kernels
+	kernels   []source.Span
+	scanErrs  []*diag.Diagnostic // what the scanner found, by place
+	quietly   int                // errors that quiet swallowed
 }
 
 // bailout unwinds to the statement that could not be read, through participle where that is between.
@@ -80,6 +81,9 @@ func (p *parser) file() *File {
 // nothing in it can hide an error in the next.
 func (p *parser) topLevel() []Stmt {
 	start, end := p.pos, p.chunkEnd(p.pos)
+	if k := p.kind(); p.host && p.factories == nil && (k == kDef || k == kAt) { // imports stand above
+		p.findFactories()
+	}
 	if p.host && !p.worthReading(start, end) {
 		p.pos = end
 		return nil
