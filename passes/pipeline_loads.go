@@ -324,9 +324,14 @@ func (p *pipelined) neverFails(op *ir.Op) bool {
 			}
 		}
 		return true
-	case ir.Fused:
-		for _, in := range op.Regions[0].Ops {
-			if !p.neverFails(in) {
+	case ir.Fused, ir.If, ir.For:
+		if op.Kind == ir.For {
+			if n, known := op.Val("step").ConstInt(); !known || n == 0 {
+				return false
+			}
+		}
+		for _, r := range op.Regions {
+			if slices.ContainsFunc(r.Ops, func(in *ir.Op) bool { return !p.neverFails(in) }) {
 				return false
 			}
 		}

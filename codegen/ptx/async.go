@@ -102,38 +102,51 @@ func (e *fn) land() {
 	}
 }
 
-// landStrangers ends, before a loop, the copies that its body does not begin again: else each turn would wait
-// for them.
+// landStrangers ends, before a loop, the copies whose tiles its body touches and does not load again: else each turn
+// would wait for them.
 func (e *fn) landStrangers(body *ir.Block) {
-	again := hazards{}
+	if len(e.flying) == 0 {
+		return
+	}
+	touched, again := hazards{}, hazards{}
 	body.Walk(func(op *ir.Op) {
 		if e.g.loadsTile(e.f, op) {
-			again[e.data(op.Result()).at()] |= writes
+			again[e.tileAt(op.Result())] |= writes
+		}
+		for _, v := range op.Operands() {
+			if _, tile := v.Type.(*ir.Tile); tile && !e.inReg[v] {
+				touched[e.tileAt(v)] |= reads
+			}
 		}
 	})
-	keep, some := 0, false
-	for x, age := range e.flying {
-		if x.access == writes && again[x.place] == 0 && (!some || age < keep) {
-			keep, some = age, true
-		}
+	stranger := func(x flight, _ int) bool {
+		return x.access == writes && again[x.place] == 0 && touched.clash(hazards{x.place: writes})
 	}
-	if some {
-		e.await(keep)
+	if e.landIf(stranger) {
 		e.barrier()
 	}
 }
 
-// landAhead ends, at the end of a loop's body, the copies that its beginning does not know of.
-func (e *fn) landAhead(known flights) {
-	keep, some := 0, false
+// landIf waits for the copies that which asks for; some: there are any.
+func (e *fn) landIf(which func(x flight, age int) bool) (some bool) {
+	keep := 0
 	for x, age := range e.flying {
-		if least, ok := known[x]; (!ok || least > age) && (!some || age < keep) {
+		if which(x, age) && (!some || age < keep) {
 			keep, some = age, true
 		}
 	}
 	if some {
 		e.await(keep)
 	}
+	return some
+}
+
+// landAhead ends, at the end of a loop's body, the copies that its beginning does not know of.
+func (e *fn) landAhead(known flights) {
+	e.landIf(func(x flight, age int) bool {
+		least, ok := known[x]
+		return !ok || age < least
+	})
 }
 
 // prepare lets one barrier serve the copies at the head of ops and a product behind them that is not of what they
@@ -146,14 +159,14 @@ func (e *fn) prepare(ops []*ir.Op) {
 	for _, op := range ops {
 		switch {
 		case e.g.loadsTile(e.f, op):
-			next[e.data(op.Result()).at()] |= writes
+			next[e.tileAt(op.Result())] |= writes
 		case op.Kind == ir.MatMul || op.Kind == ir.MatMulAcc:
 			product := hazards{}
 			for _, v := range op.Operands() {
-				product[e.data(v).at()] |= reads
+				product[e.tileAt(v)] |= reads
 			}
 			if !next.clash(product) {
-				product[e.data(op.Result()).at()] |= writes
+				product[e.tileAt(op.Result())] |= writes
 				next.join(product)
 				e.separate(next)
 			}

@@ -96,6 +96,12 @@ func (e *fn) data(v *ir.Value) *memory {
 	return m
 }
 
+// tileAt is the place of a tile that is not in registers.
+func (e *fn) tileAt(v *ir.Value) place {
+	lo, hi := e.bytesOf(v, v.Type.(*ir.Tile).Storage())
+	return place{arenaRoot, lo, hi}
+}
+
 // bytesOf is where in the arena v lies, if that and its size are known now.
 func (e *fn) bytesOf(v *ir.Value, dims []ir.Dim) (lo, hi int64) {
 	base, ok1 := intOf(e.base)

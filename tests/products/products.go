@@ -20,8 +20,8 @@ import (
 	"ptoc/runtime/controller"
 )
 
-// Loop writes a kernel, step, around a loop that multiplies tiles: a [12, 60] and b [60, 8] by 4 columns and rows a
-// turn, some of them out of bounds.
+// Loop writes a kernel, step, around a loop that multiplies tiles: a [12, 60] and b [60, 8] by 4 columns and rows
+// a turn, some of them out of bounds. Sums of products are exact, so that it does not matter how they are added up.
 func Loop(r *rand.Rand) string {
 	pick := func(of ...string) string { return of[r.Intn(len(of))] }
 	stop := pick("0", "4", "8", "12", "16", "20", "24", "32", "60", "64", "n", "n", "n * 4", "n * 2 + 4", "56 - n")
@@ -31,21 +31,26 @@ func Loop(r *rand.Rand) string {
 	lines := []string{
 		"t = pl.load(a, [0, " + at + "], [12, 4])",
 		"u = pl.load(b, [" + pick("k", "k", at) + ", 0], [4, 8])",
-		pick("acc = pl.matmul_acc(acc, t, u)", "acc = pl.matmul(t, u)", "acc = acc * 0.5 + pl.matmul(t, u)", "acc = pl.matmul_acc(acc, t, u) + pl.sum(t, axis=1, keepdims=True)"),
+		pick("acc = pl.matmul_acc(acc, t, u)", "acc = pl.matmul(t, u)", "acc = pl.matmul(t, u) - acc", "acc = pl.matmul_acc(acc, t, u) + pl.sum(t, axis=1, keepdims=True)"),
 	}
 	for _, extra := range []string{
 		"pl.store(acc, [0, 0], d[k // 4 + 1])",
 		"pl.store(pl.matmul(t, u), [0, 0], d[turns])",
 		"turns = turns + 1",
 		"turns = (turns * 5 + k) % 14",
-		"b = pl.store(u * 2.0, [(k + 4) % 57, 0], b)",
+		"b = pl.store(u + 1.0, [(k + 4) % 57, 0], b)",
 		"acc = acc + pl.load(d[k % 15], [0, 0], [12, 8])",
-		"if k % 8 == 0:\n            acc = acc + 1.0",
-		"for j in pl.range(k % 3):\n            acc = pl.matmul_acc(acc, t, u)",
+		"if k % 8 == 0:\n    acc = acc + 1.0",
+		"for j in pl.range(k % 3):\n    acc = pl.matmul_acc(acc, t, u)",
+		"for j in pl.range(0, n, 4):\n    acc = pl.matmul_acc(acc, t, pl.load(b, [j, 0], [4, 8]))",
 	} {
 		if r.Intn(5) == 0 {
 			lines = append(lines, extra)
 		}
+	}
+	loop := "for k in " + head + ":\n    " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ")
+	if r.Intn(4) == 0 {
+		loop = "for again in " + pick("pl.range(3)", "pl.range(n // 8)") + ":\n    " + strings.ReplaceAll(loop, "\n", "\n    ")
 	}
 	return `import ptoc.language as pl
 
@@ -54,7 +59,7 @@ def step(a: pl.Tensor[[12, 60], pl.FP32], b: pl.InOut[pl.Tensor[[60, 8], pl.FP32
          d: pl.InOut[pl.Tensor[[15, 12, 8], pl.FP32]], n: pl.Scalar[pl.INDEX]):
     acc = pl.full([12, 8], pl.FP32, 0.25)
     turns = 0
-    for k in ` + head + ":\n        " + strings.Join(lines, "\n        ") + `
+    ` + strings.ReplaceAll(loop, "\n", "\n    ") + `
     c = pl.store(acc + pl.cast(turns, pl.FP32), [0, 0], c)
     return b, c, d
 `

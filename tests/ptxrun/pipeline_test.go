@@ -201,6 +201,33 @@ func TestProductsRunWhileCopiesAreInFlight(t *testing.T) {
 	}
 }
 
+// Around an inner loop that loads nothing, the next turn's tile is on its way all the time.
+func TestCopiesStayInFlightAcrossAnInnerLoop(t *testing.T) {
+	const n, inner = 5, 3
+	text := strings.Replace(sizes[0].text(), "acc = pl.matmul_acc(acc, pl.load(a, [0, k], [32, 16]), pl.load(b, [k, 0], [16, 16]))",
+		fmt.Sprintf("t = pl.load(a, [0, k], [32, 16])\n        for j in pl.range(%d):\n            acc = pl.matmul_acc(acc, t, right)", inner), 1)
+	text = strings.Replace(text, "    for k", "    right = pl.load(b, [0, 0], [16, 16])\n    for k", 1)
+	results := map[string][]byte{}
+	for _, loop := range []string{"pl.range(0, n * 16, 16)", "pl.pipeline(0, n * 16, 16, stage=2)"} {
+		b := backend(t, lowered(t, strings.Replace(text, "in :", "in "+loop+":", 1), true), Config{Races: true})
+		out, err := sizes[0].run(b, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[loop] = out
+		want := b.Stats.Products / n * (n - 1)
+		if loop == "pl.range(0, n * 16, 16)" {
+			want = 0
+		}
+		if b.Stats.Products != 4*inner*n || b.Stats.Ahead != want {
+			t.Errorf("%s: %+v", loop, b.Stats)
+		}
+	}
+	if !bytes.Equal(results["pl.range(0, n * 16, 16)"], results["pl.pipeline(0, n * 16, 16, stage=2)"]) {
+		t.Error("another result")
+	}
+}
+
 // Each wait for copies is needed, for as many groups as it waits for.
 func TestAWaitForCopiesThatIsLeftOutIsNoticed(t *testing.T) {
 	p := sizes[0]
