@@ -48,7 +48,8 @@ func lowerText(t testing.TB, name, text string) *ir.Module {
 	return m
 }
 
-// programs are all examples, and a program around each collective of the library.
+// programs are all examples, the product on tensor cores that gpu-check measures, and a program around each
+// collective of the library.
 func programs(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -62,6 +63,11 @@ func programs(t *testing.T) map[string]string {
 			out[strings.TrimPrefix(f, "../../")] = string(text)
 		}
 	}
+	gemm, err := os.ReadFile("../../runtime/gpucheck/programs/gemm.pl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["gpucheck/gemm.pl"] = strings.NewReplacer("DTYPE", "BF16", "\nK = 64", "\nK = 1024").Replace(string(gemm))
 	for _, p := range collectives.Programs(3000, 1) {
 		out["library/"+p.Name+".pl"] = p.Text
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -198,6 +199,30 @@ func TestProductsRunWhileCopiesAreInFlight(t *testing.T) {
 		if s := b.Stats; pipelined && s.Ahead*9 != s.Products*8 || !pipelined && s.Ahead != 0 {
 			t.Errorf("pipelined = %v: %+v", pipelined, s)
 		}
+	}
+}
+
+// The product that gpu-check measures: of the four turns that make a tile of the result, three overlap.
+func TestTheMeasuredProductRunsWhileCopiesAreInFlight(t *testing.T) {
+	text, err := os.ReadFile("../../runtime/gpucheck/programs/gemm.pl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := product{dtype: "BF16", rows: 128, cols: 128, deep: 16}
+	program := strings.NewReplacer("DTYPE", p.dtype, "M = 64", "M = 128", "N = 64", "N = 128", "K = 64", "K = 128").Replace(string(text))
+	var results [2][]byte
+	for i := range results {
+		b := backend(t, lowered(t, program, i == 1), Config{Races: true})
+		if results[i], err = p.run(b, 0); err != nil {
+			t.Fatal(err)
+		}
+		const products = 128 / 16 * 128 / 8 * 128 / 16
+		if b.Stats.Products != products || b.Stats.Ahead != int64(i)*products/4*3 {
+			t.Errorf("pipelined: %v, %+v", i == 1, b.Stats)
+		}
+	}
+	if !bytes.Equal(results[0], results[1]) {
+		t.Error("another result")
 	}
 }
 
