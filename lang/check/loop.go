@@ -367,7 +367,12 @@ func (f *fn) watchMemory(l *loop, end *env) {
 			continue
 		}
 		if readBeforeBound(n, l.body) {
-			f.errorf(diag.CarriedType, now.at, "%s is a compile-time value (%s) and cannot change while a loop runs", n, describe(old.val))
+			if _, isTuple := old.val.(seq); isTuple {
+				f.errorf(diag.CarriedType, now.at, "%s is %s, and cannot change while a loop runs", n, describe(old.val)).
+					Help("give each element a name of its own")
+			} else {
+				f.errorf(diag.CarriedType, now.at, "%s is a compile-time value (%s) and cannot change while a loop runs", n, describe(old.val))
+			}
 			end.set(n, bad{}, now.at)
 		}
 	}

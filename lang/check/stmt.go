@@ -74,6 +74,7 @@ func (f *fn) stmt(s syntax.Stmt) {
 	case *syntax.FuncDef:
 		f.errorf(diag.NotInLanguage, s.Name.At, "a function inside a function is not in the kernel language").
 			Help("move %s to the top level, as @pl.jit.inline", s.Name.Text)
+		f.env.set(s.Name.Text, bad{}, s.Name.At)
 	case *syntax.ClassDef:
 		f.errorf(diag.NotInLanguage, s.Name.At, "a class inside a function is not in the kernel language").
 			Help("move %s to the top level, as @pl.program", s.Name.Text)

@@ -147,6 +147,10 @@ func (f *fn) position(x syntax.Expr, d ir.Dim) *ir.Value {
 		return nil
 	}
 	if n, ok := asInt(v); ok && n < 0 {
+		if size, known := d.Const(); known && n < -size {
+			f.errorf(diag.OutsideMemory, x.Span(), "%d stands before the first of %d", n, size).Help("negative numbers count from the end: %d is the first", -size)
+			return nil
+		}
 		v = f.dimValue(d.Add(ir.ConstDim(n)))
 	}
 	o := f.operand(v)
@@ -376,7 +380,10 @@ func (f *fn) scalar(v value, at source.Span) *ir.Value {
 			}
 		}
 	}
-	f.errorf(diag.WrongKind, at, "one element is written here, got %s", describe(v)).Help("write a rectangle with slices: y[i, 0:n] = tile")
+	d := f.errorf(diag.WrongKind, at, "one element is written here, got %s", describe(v))
+	if x := f.operand(v); x != nil && ir.ShapeOf(x.Type) != nil {
+		d.Help("write a rectangle with slices: y[i, 0:n] = tile")
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -352,6 +353,12 @@ func describe(c abi.Code, v [6]int64, who string) (diag.Code, string) {
 	case abi.DivZero:
 		return diag.DivisionByZero, fmt.Sprintf("%s divides %d by zero", who, v[0])
 	case abi.BadValue:
+		switch {
+		case v[1] == 1: // only a step cannot be 0
+			return diag.ValueOutside, who + " counts with a step of 0"
+		case v[1] == 0 && v[2] == math.MaxInt64:
+			return diag.ValueOutside, fmt.Sprintf("%s has the value %d where none may be negative", who, v[0])
+		}
 		return diag.ValueOutside, fmt.Sprintf("%s has the value %d where it must be in [%d, %d]", who, v[0], v[1], v[2])
 	case abi.Shape:
 		return diag.ShapeAtRun, fmt.Sprintf("%s has extent %d in dimension %d where %d is needed", who, v[1], v[0], v[2])

@@ -304,3 +304,20 @@ func TestAnInterruptStopsTheRanks(t *testing.T) {
 		})
 	}
 }
+
+func TestAStepOfZeroIsAFault(t *testing.T) {
+	const program = `
+@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[1], pl.INDEX]], k: pl.Scalar[pl.INDEX]):
+    n = 0
+    for i in pl.range(0, 3, k):
+        n += i
+    y[0] = n
+`
+	for _, w := range ways(t) {
+		_, err := Run(context.Background(), w.options(Options{File: file(t, program), Ins: []string{"k=0"}}))
+		if err == nil || !strings.Contains(render(err), ":5:5 error E0715: rank 0 counts with a step of 0") {
+			t.Errorf("%v: %v", w, err)
+		}
+	}
+}

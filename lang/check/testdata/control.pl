@@ -88,3 +88,14 @@ def python(n: pl.Scalar[pl.INDEX], x: pl.Tensor[[8], pl.FP32]):
     pl.static_print("x", x.shape, 3 * 4)  # WARNING "E0320.*x .8,?. 12|E0320.*x \(8\) 12"
     pl.static_assert(x.shape[0] == 8)
     h: pl.Scalar[pl.INDEX]  # ERROR "E0110.*declaration without a value"
+
+@pl.jit.incore
+def tuples(y: pl.Out[pl.Tensor[[4], pl.INDEX]], n: pl.Scalar[pl.INDEX]):
+    t = (n, n + 1)
+    for i in pl.range(3):
+        t = (t[1], t[0])  # ERROR "E0310: t is a tuple, and cannot change while a loop runs"
+    def inner(a):  # ERROR "E0110: a function inside a function"
+        return a
+    y[0] = inner(t[0])
+    y[-5] = n  # ERROR "E0403: -5 stands before the first of 4"
+    y[1] = "a"  # ERROR "E0301: one element is written here, got the string"
