@@ -253,44 +253,37 @@ func TestCopiesStayInFlightAcrossAnInnerLoop(t *testing.T) {
 	}
 }
 
-// Each wait for copies is needed, for as many groups as it waits for.
-func TestAWaitForCopiesThatIsLeftOutIsNoticed(t *testing.T) {
+// Each wait for copies is needed, for as many groups as it waits for, and so is each barrier: they are left out or
+// weakened one by one.
+func TestOrderThatIsMissingAroundCopiesIsNoticed(t *testing.T) {
 	p := sizes[0]
 	p.loop = fmt.Sprintf("pl.pipeline(0, n * %d, %d, stage=3)", p.deep, p.deep)
 	m := lowered(t, p.text(), true)
-	waits := regexp.MustCompile(`cp\.async\.wait_group\s+(\d+);`)
 	text := backend(t, m, Config{}).Text
-	all := waits.FindAllStringIndex(text, -1)
-	if len(all) < 4 || !slices.ContainsFunc(all, func(at []int) bool { return !strings.HasSuffix(text[:at[1]], " 0;") }) {
-		t.Fatalf("%d waits\n%s", len(all), text)
+	waits, barriers := regexp.MustCompile(`cp\.async\.wait_group\s+\d+;`), regexp.MustCompile(`bar\.sync\s+0;`)
+	leave := func(string) string { return "" }
+	weaken := func(wait string) string {
+		var keep int
+		fmt.Sscanf(wait, "cp.async.wait_group %d", &keep)
+		return fmt.Sprintf("cp.async.wait_group %d;", keep+1)
 	}
-	for i := range all {
-		for _, weaker := range []string{"", "later"} {
-			count := -1
-			edit := func(text string) string {
-				return waits.ReplaceAllStringFunc(text, func(s string) string {
-					if count++; count != i {
-						return s
-					}
-					if weaker == "" {
-						return ""
-					}
-					var keep int
-					fmt.Sscanf(waits.FindStringSubmatch(s)[1], "%d", &keep)
-					return fmt.Sprintf("cp.async.wait_group %d;", keep+1)
-				})
-			}
-			b := backend(t, m, Config{Edit: edit})
-			noticed := false
-			for _, n := range []int{1, 3, 4, 5, 8} {
-				_, err := p.run(b, n)
-				noticed = noticed || err != nil && strings.Contains(err.Error(), "still writes it")
-				if err != nil {
-					b = backend(t, m, Config{Edit: func(s string) string { count = -1; return edit(s) }})
-				}
-			}
+	for _, mutant := range []struct {
+		what    *regexp.Regexp
+		by      func(string) string
+		atLeast int
+	}{{waits, leave, 4}, {waits, weaken, 4}, {barriers, leave, 4}} {
+		all := mutant.what.FindAllStringIndex(text, -1)
+		if len(all) < mutant.atLeast {
+			t.Fatalf("%d of %s\n%s", len(all), mutant.what, text)
+		}
+		for i, at := range all {
+			edited := text[:at[0]] + mutant.by(text[at[0]:at[1]]) + text[at[1]:]
+			noticed := slices.ContainsFunc([]int{1, 3, 4, 5, 8}, func(n int) bool {
+				_, err := p.run(backend(t, m, Config{Edit: func(string) string { return edited }}), n)
+				return err != nil && (strings.Contains(err.Error(), "still writes it") || strings.Contains(err.Error(), "race on shared"))
+			})
 			if !noticed {
-				t.Errorf("wait %d of %d (%s %s)", i, len(all), text[all[i][0]:all[i][1]], weaker)
+				t.Errorf("%d of %d: %s\n%s", i+1, len(all), text[at[0]:at[1]], text)
 			}
 		}
 	}
