@@ -173,6 +173,9 @@ func (r *reporter) doing(k *failure.Rank) *group {
 	switch k.State {
 	case failure.Waiting:
 		name, _ := r.cell(k)
+		if k.Wait.Satisfied() {
+			return &group{k.Wait.At.Span, fmt.Sprintf("about to go on from here%s: %s is %d", placeText(k.Wait.At), name, k.Wait.Seen), nil}
+		}
 		return &group{k.Wait.At.Span, fmt.Sprintf("waiting here%s: %s is %d, expected %s %d", placeText(k.Wait.At), name, k.Wait.Seen,
 			k.Wait.Sign(), k.Wait.Want), nil}
 	case failure.Running, failure.Stuck:

@@ -81,7 +81,7 @@ const (
 	Stuck // it runs and does not react
 )
 
-// Wait is an unsatisfied wait.
+// Wait is the wait that a rank is in.
 type Wait struct {
 	At     Place
 	Domain int
@@ -89,6 +89,14 @@ type Wait struct {
 	Cmp    abi.Cmp
 	Want   int64
 	Seen   int64
+}
+
+// Satisfied says that what is seen ends the wait: the rank was only not on its way yet.
+func (w *Wait) Satisfied() bool {
+	if w.Cmp == abi.Eq {
+		return w.Seen == w.Want
+	}
+	return w.Seen >= w.Want
 }
 
 // Sign is the comparison as text.

@@ -321,3 +321,35 @@ def step(y: pl.Out[pl.Tensor[[1], pl.INDEX]], k: pl.Scalar[pl.INDEX]):
 		}
 	}
 }
+
+// A rank that has what it waits for is not said to wait for it.
+func TestAReportDoesNotContradictItself(t *testing.T) {
+	const program = `
+import ptoc.distributed as pld
+NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[4], pl.FP32]], s: pl.InOut[pld.DistributedTensor[[1], pl.INT32]]):
+    me = pld.rank(pld.get_comm_ctx(s))
+    if me == 0:
+        pld.system.wait(s, [0], 1)
+    else:
+        pld.system.notify(s, 0, [0], 1)
+        y[me + 10] = 1.0
+    y[0] = 1.0
+
+@pl.jit.host
+def main(y: pl.Out[pl.Tensor[[NR, 4], pl.FP32]]):
+    sb = pld.alloc_window_buffer([1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(y[r], pld.window(sb, [1], dtype=pl.INT32), device=r)
+`
+	_, err := Run(context.Background(), Options{File: file(t, program), Ranks: 2, Backend: "sim"})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	text := render(err)
+	if !strings.Contains(text, "E0710: rank 1 ") || strings.Contains(text, "is 1, expected >= 1") || !strings.Contains(text, "about to go on from here: s[0] is 1") {
+		t.Error(text)
+	}
+}
