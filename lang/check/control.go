@@ -298,7 +298,7 @@ func (f *fn) counterAfter(counter *syntax.Name) {
 // breakingLoop is a counting loop with a break: a while loop that counts.
 func (f *fn) breakingLoop(l *loop, s *syntax.For, h *loopHead, counter *syntax.Name, brk string) {
 	if h.kind != "range" {
-		f.errorf(diag.BadBreak, s.Iter.Span(), "break or return out of a loop over %s: its iterations may run in any order", h.name).Help("use pl.range")
+		f.errorf(diag.BadBreak, s.Iter.Span(), "break or return out of a loop over %s: its iterations %s", h.name, whyAll(h.kind)).Help("use pl.range")
 		f.poison(assignedNames(s))
 		return
 	}
@@ -325,6 +325,14 @@ func (f *fn) breakingLoop(l *loop, s *syntax.For, h *loopHead, counter *syntax.N
 	f.run(l)
 	f.counterAfter(counter)
 	delete(f.env.names, hidden)
+}
+
+// whyAll says why no iteration of a loop can keep the next from running.
+func whyAll(kind string) string {
+	if kind == "parallel" || kind == "spmd" {
+		return "may run in any order"
+	}
+	return "are laid out before they run"
 }
 
 func (f *fn) mustLookup(name string) value {

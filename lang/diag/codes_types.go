@@ -100,7 +100,7 @@ var typeRows = []Row{
 		"pl.yield_ is the last statement of the body of a loop with init_values, or of both arms of an if.",
 		"@pl.jit.incore\ndef f(n: pl.Scalar[pl.INDEX]):\n    m = pl.yield_(n)  # ERROR \"pl.yield_ stands in\"\n"},
 	{BadBreak, "break out of a loop that cannot stop",
-		"The iterations of pl.parallel, pl.unroll, pl.pipeline and pl.spmd may run in any order.",
+		"The iterations of pl.parallel and pl.spmd may run in any order or at once, those of pl.unroll and pl.pipeline are laid out before they run: none can keep the next from running.",
 		"@pl.jit.incore\ndef f(n: pl.Scalar[pl.INDEX], y: pl.Out[pl.Tensor[[8], pl.INDEX]]):\n    for i in pl.parallel(8):  # ERROR \"may run in any order\"\n        if i == n:\n            break\n        y[i] = i\n"},
 	{NoValue, "nothing where a value is needed",
 		"The op or function gives no value.",
