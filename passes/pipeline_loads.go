@@ -178,6 +178,9 @@ func findPipelined(f *ir.Func, loop *ir.Op, usual int64) *pipelined {
 	return p
 }
 
+// longTurn is how many ops a turn may have that is written out without having been asked for.
+const longTurn = 256
+
 // asked is how many places the program asks for; 0: none. A loop around other loops waits for its loads in the
 // inner ones, so that it would mostly grow.
 func (p *pipelined) asked(usual int64) int64 {
@@ -185,12 +188,14 @@ func (p *pipelined) asked(usual int64) int64 {
 	case kind.Is("pipeline"):
 		return p.loop.Int("stage")
 	case kind.Is("range"), kind.Is("parallel"):
-		for _, op := range p.loop.Regions[0].Ops {
-			if op.Kind == ir.For || op.Kind == ir.While {
-				return 0
-			}
+		ops, inner := 0, false
+		p.loop.Regions[0].Walk(func(op *ir.Op) {
+			ops++
+			inner = inner || op.Kind == ir.For || op.Kind == ir.While
+		})
+		if !inner && ops <= longTurn {
+			return usual
 		}
-		return usual
 	}
 	return 0
 }
