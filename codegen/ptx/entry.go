@@ -59,7 +59,7 @@ func (g *gen) entry(f *ir.Func) {
 		k.arena = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Arena"))
 	}
 	e := newFn(k, f, i64(0))
-	e.stopIfFailed()
+	e.stopIfFailed(g.planOf(f).deals())
 	if p := g.planOf(f); p.deals() {
 		e.plan = p
 		info.Grid, info.Blocks = true, g.blocks(f)
@@ -79,10 +79,16 @@ func (g *gen) entry(f *ir.Func) {
 }
 
 // stopIfFailed: of the kernels that are queued behind one that failed, none does anything. A thread that is
-// late may see its own kernel's fault: then it would have come upon the same, before the first barrier.
-func (e *fn) stopIfFailed() {
+// late may see its own kernel's fault: then it would have come upon the same, before the first barrier. Of another
+// block's fault all threads of a block must see the same.
+func (e *fn) stopIfFailed(blocks bool) {
 	code := e.asm(types.I32, "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l", e.pointerAt(e.ctx, abi.Offset[abi.GPUCtx]("Fault")))
-	failed := e.notZero(code)
+	var failed val
+	if blocks {
+		failed = e.anyThread(code)
+	} else {
+		failed = e.notZero(code)
+	}
 	stop, run := e.label("stop"), e.label("run")
 	e.b.NewCondBr(failed, stop, run)
 	stop.NewRet(nil)

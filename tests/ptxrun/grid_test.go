@@ -138,3 +138,34 @@ func skipMeeting(text string, i int) string {
 	}
 	return b.String()
 }
+
+// A block that starts when another one has failed does not run, as a whole: no thread waits for one that left.
+func TestAFaultEndsBlocksAsAWhole(t *testing.T) {
+	const text = `import ptoc.language as pl
+
+@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[8, 256], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    y = pl.write(y, [8 + k, 0], 1.0)
+    for b in pl.spmd(8):
+        y = pl.store(pl.full([1, 256], pl.FP32, 1.0), [b, 0], y)
+    return y
+
+@pl.jit.host
+def main(y: pl.Out[pl.Tensor[[8, 256], pl.FP32]]):
+    for r in pl.range(pld.world_size()):
+        step(y, r, device=r)
+`
+	file := filepath.Join(t.TempDir(), "fault.pl")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(30) {
+		_, _, err := runFile(file, 1, Config{Races: true, Seed: seed, Blocks: 6})
+		if errors.Is(err, ErrMissing) {
+			t.Skip(err)
+		}
+		if err == nil || !strings.Contains(err.Error(), "E0710") {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}

@@ -16,6 +16,7 @@ type run struct {
 	globalRaces bool
 	host        func(steps int64)
 	rng         rng
+	greedy      bool      // threads go on in their turn after what others may see or wait for
 	all         []*thread // for races on global memory
 	cells       map[uint64]*cellClock
 }
@@ -181,7 +182,7 @@ func (t *thread) run(n int) int {
 		default:
 			t.joinBarrier(in)
 		}
-		if t.state != running || t.yield {
+		if t.state != running || t.yield && !t.block.run.greedy {
 			return i + 1
 		}
 	}

@@ -178,8 +178,10 @@ func (r *run) running() int {
 // round gives every thread its turn.
 func (r *run) round(order []*thread) {
 	slice := 200
+	r.greedy = false
 	if r.rng != 0 {
 		slice = 1 + int(r.rng.next()%100)
+		r.greedy = r.rng.next()&1 == 0
 		for i := range order {
 			j := i + int(r.rng.next()%uint64(len(order)-i))
 			order[i], order[j] = order[j], order[i]
