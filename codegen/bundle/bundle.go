@@ -77,9 +77,9 @@ type Kernel struct {
 	Shared  int `json:"shared,omitempty"`  // bytes of its shared memory
 
 	// Of a kernel for a grid of blocks: what they share.
-	Grid    bool `json:"grid,omitempty"`
-	Told    int  `json:"told,omitempty"` // scalars
-	Tensors bool `json:"tensors,omitempty"`
+	Grid    bool  `json:"grid,omitempty"`
+	Told    int64 `json:"told,omitempty"` // bytes of values
+	Tensors bool  `json:"tensors,omitempty"`
 }
 
 // Param is one parameter; a window takes two slots, everything else one.

@@ -20,8 +20,8 @@ import (
 type grid struct {
 	block, blocks val    // i64: this one, and how many
 	first         val    // i1: this is block 0
-	common        val    // scratch that all blocks reach: slots for scalars that are told
-	told          int    // of them in use
+	common        val    // scratch that all blocks reach: slots for what is told
+	told          int64  // bytes of them in use
 	tensors       val    // and, behind them, created tensors
 	dealt         *ir.Op // the loop that is being dealt
 	apart         meeting
@@ -88,7 +88,10 @@ func (e *fn) byFirst(b *ir.Block, from, to int) {
 		}
 	}
 	e.before(ops[0], next, false)
-	slots := e.slots(tell)
+	slots := make([]*memory, len(tell))
+	for i, v := range tell {
+		slots[i] = e.slot(v)
+	}
 	before, others := e.order.clone(), e.b
 	in, out := e.label("first"), e.label("all")
 	others.NewCondBr(e.grid.first, in, out)
@@ -98,8 +101,7 @@ func (e *fn) byFirst(b *ir.Block, from, to int) {
 			e.op(op)
 		}
 		for i, v := range tell {
-			e.touch(nil, slots[i:i+1])
-			e.firstThread(func() { e.store(e.packScalar(e.scalar(v), ir.DTypeOf(v.Type)), slots[i].ptr, 8) })
+			e.tell(v, slots[i])
 		}
 	})
 	end := e.b
@@ -120,9 +122,8 @@ func (e *fn) byFirst(b *ir.Block, from, to int) {
 		}
 	}
 	for i, v := range tell {
-		e.before(ops[0], hazards{place{root: v}: reads}, true)
-		e.touch(slots[i:i+1], nil)
-		e.vals[v] = e.unpackScalar(e.load(types.I64, slots[i].ptr, 8), ir.DTypeOf(v.Type))
+		e.before(ops[0], hazards{slots[i].at(): reads}, true)
+		e.hear(v, slots[i])
 	}
 }
 
@@ -146,15 +147,6 @@ func (e *fn) only(v *ir.Value, out, end, others *ll.Block) {
 		}
 		e.regs[v][i] = phi(x)
 	}
-}
-
-// slots are where block 0 leaves scalars for the others, as argument slots hold them.
-func (e *fn) slots(vs []*ir.Value) (out []*memory) {
-	for _, v := range vs {
-		out = append(out, &memory{ptr: e.offset(e.grid.common, i64(int64(8*e.grid.told))), root: v})
-		e.grid.told++
-	}
-	return out
 }
 
 // createCommon makes a tensor that all blocks use; block 0 fills it with zeros.

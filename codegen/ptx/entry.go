@@ -96,8 +96,9 @@ func (e *fn) stopIfFailed(blocks bool) {
 }
 
 // openGrid reads which block this is, and where its scratch is.
-func (k *kernel) openGrid(f *ir.Func) (told int, tensors bool) {
+func (k *kernel) openGrid(f *ir.Func) (told int64, tensors bool) {
 	told, tensors = k.g.shared(f)
+	told = (told + 63) &^ 63 // tensors are aligned
 	k.grid.block, k.grid.blocks = k.b.NewZExt(k.sreg("ctaid.x"), types.I64), k.b.NewZExt(k.sreg("nctaid.x"), types.I64)
 	k.grid.first = k.isZero(k.grid.block)
 	k.grid.apart = meeting{hazards{}, hazards{}}
@@ -106,7 +107,7 @@ func (k *kernel) openGrid(f *ir.Func) (told int, tensors bool) {
 	}
 	if told > 0 || tensors {
 		k.grid.common = k.pointerAt(k.ctx, abi.Offset[abi.GPUCtx]("Common"))
-		k.grid.tensors = k.offset(k.grid.common, i64(slotBytes(told)))
+		k.grid.tensors = k.offset(k.grid.common, i64(told))
 	}
 	return told, tensors
 }

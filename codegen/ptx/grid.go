@@ -13,12 +13,12 @@ import (
 //
 //   - control flow that holds such a loop, and what it, or the loop, uses of the values around it: every block
 //     computes that for itself. Only what reads can be computed more than once.
-//   - everything else: block 0 does it, alone. A scalar that it makes so and that all need, it tells them.
+//   - everything else: block 0 does it, alone. What it makes so and all need, scalars and tiles, it tells them.
 //   - created tensors that all blocks use lie where all reach them.
 //
 // Where blocks meet in between is found while code is emitted (deal.go). A loop for which this does not work,
-// because it needs a tile that can be made only once, stays what it is on one core: block 0 runs its
-// iterations one after the other.
+// because its blocks hand values on to each other, stays what it is on one core: block 0 runs its iterations one
+// after the other.
 
 // plan says who runs what of a function.
 type plan struct {
@@ -26,7 +26,7 @@ type plan struct {
 	holds  map[*ir.Op]bool    // control flow and calls with such a loop in them
 	every  map[*ir.Op]bool    // what every block computes for itself
 	common map[*ir.Value]bool // created tensors of all blocks
-	told   map[*ir.Value]bool // scalars that block 0 tells the others
+	told   map[*ir.Value]bool // scalars and tiles that block 0 tells the others
 
 	undealt []InTurn
 }
@@ -156,15 +156,28 @@ func (s *planner) need(v *ir.Value) string {
 		s.every[op] = true
 		return s.needAll(free(op))
 	}
-	if _, ok := v.Type.(*ir.Scalar); ok {
+	if _, ok := slotSize(v.Type); ok {
 		s.told[v] = true
-		return ""
+		return s.needAll(dimValues(nil, dimsOf(v.Type)...))
 	}
 	line := ""
 	if op.Span.IsValid() {
 		line = fmt.Sprintf(" in line %d", op.Span.Pos().Line)
 	}
-	return fmt.Sprintf("they need the tile %s, which %s%s makes: that cannot be done more than once", v.Name, op.Kind.Name, line)
+	return fmt.Sprintf("they need %s, a %s, which %s%s makes: that cannot be done more than once", v.Name, v.Type, op.Kind.Name, line)
+}
+
+// slotSize is the room that a value takes in the memory where it is told: no value whose size is known only when
+// the kernel runs has one.
+func slotSize(t ir.Type) (bytes int64, ok bool) {
+	switch t := t.(type) {
+	case *ir.Scalar:
+		return 16, true
+	case *ir.Tile:
+		n, known := ir.Product(t.Storage()).Const()
+		return (n*int64(t.DType.Size()) + 15) &^ 15, known
+	}
+	return 0, false
 }
 
 func (s *planner) needAll(vs []*ir.Value) string {
@@ -334,10 +347,15 @@ func atStart(f *ir.Func, d ir.Dim) ir.Dim {
 	return d
 }
 
-// shared counts what all blocks of f share: scalars to be told, callees' too, and whether there are tensors.
-func (g *gen) shared(f *ir.Func) (told int, tensors bool) {
+// shared is what all blocks of f share: the bytes of values that are told, callees' too, and whether there are
+// tensors.
+func (g *gen) shared(f *ir.Func) (told int64, tensors bool) {
 	p := g.planOf(f)
-	told, tensors = len(p.told), len(p.common) > 0
+	for v := range p.told {
+		n, _ := slotSize(v.Type)
+		told += n
+	}
+	tensors = len(p.common) > 0
 	f.Body.Walk(func(op *ir.Op) {
 		if p.holds[op] && op.Kind == ir.Call {
 			n, some := g.shared(op.Callee())

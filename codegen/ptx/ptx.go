@@ -48,7 +48,7 @@ type Kernel struct {
 	Grid    bool
 	Blocks  ir.Dim // that it can use; may count ranks, too
 	Common  ir.Dim // bytes of global scratch of all blocks together
-	Told    int    // scalars in it
+	Told    int64  // of these, for values that a block tells the others
 	Tensors bool   // it holds created tensors
 }
 

@@ -46,12 +46,10 @@ func (k *Kernel) Demand(args []int64, ranks int) (d Demand, err error) {
 	return d, err
 }
 
-// slotBytes is the room of told scalars: created tensors behind them are aligned.
-func slotBytes(told int) int64 { return int64(8*told+63) &^ 63 }
-
-// common is what all blocks of a rank share; need is what one of them needs for everything that it makes.
-func common(told int, tensors bool, need ir.Dim) ir.Dim {
-	d := ir.ConstDim(slotBytes(told))
+// common is what all blocks of a rank share: what is told, and created tensors. need is what one of them needs
+// for everything that it makes.
+func common(told int64, tensors bool, need ir.Dim) ir.Dim {
+	d := ir.ConstDim(told)
 	if tensors {
 		d = d.Add(need)
 	}

@@ -1,5 +1,4 @@
-# A block that goes on with what the one before it computed, and one that needs a tile that was waited for:
-# these run one after the other, the others do not.
+# A block that goes on with what the one before it computed: these run one after the other, the others do not.
 # ranks: 2..3
 # blocks: 4
 
