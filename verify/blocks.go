@@ -63,7 +63,7 @@ func (b *block) inBlock() string {
 }
 
 // fork begins the blocks of a loop, of which there are n; nil where they are not apart.
-func (r *run) fork(fr *frame, loop *ir.Op, n int64) *forked {
+func (r *run) fork(fr *frame, loop *ir.Op, n uint64) *forked {
 	if fr.rk == nil || n < 2 || !ir.IterationsApart(loop) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ptoc/ir"
+	"ptoc/runtime/interp"
 	"ptoc/verify/term"
 )
 
@@ -185,32 +186,23 @@ func (r *run) loop(fr *frame, op *ir.Op) {
 	r.move(fr, op.Vals("init_values"), body.Args[1:])
 	spmd := op.Enum("kind").Is("spmd")
 	blk, nblks := fr.blk, fr.nblks
-	n := max(0, (hi-lo+by-sign(by))/by)
+	n := interp.Trips(lo, hi, by)
 	if spmd {
-		fr.blk, fr.nblks = -1, n
+		fr.blk, fr.nblks = -1, int64(n)
 	}
 	blocks := r.fork(fr, op, n)
-	k := int64(0)
-	for i := lo; by > 0 && i < hi || by < 0 && i > hi; i += by {
+	for k := range n {
 		r.step(1)
 		if spmd {
 			fr.blk++
 		}
-		blocks.enter(fr.rk, op, k)
-		k++
-		fr.vals[body.Args[0].ID] = number(i)
+		blocks.enter(fr.rk, op, int64(k))
+		fr.vals[body.Args[0].ID] = number(lo + int64(k)*by)
 		r.region(fr, body, body.Args[1:])
 	}
 	r.leave(blocks, fr.rk, op)
 	fr.blk, fr.nblks = blk, nblks
 	r.move(fr, body.Args[1:], op.Results)
-}
-
-func sign(n int64) int64 {
-	if n < 0 {
-		return -1
-	}
-	return 1
 }
 
 func (r *run) while(fr *frame, op *ir.Op) {

@@ -73,7 +73,7 @@ func (c *Compiler) loop(op *ir.Op) Step {
 		}
 		enter.move(fr)
 		block, blocks := fr.Block, fr.Blocks
-		n := trips(lo, hi, by)
+		n := Trips(lo, hi, by)
 		if spmd {
 			fr.Blocks = int64(n)
 			fr.Block = -1
@@ -103,8 +103,8 @@ func (c *Compiler) loop(op *ir.Op) Step {
 	}
 }
 
-// trips is how often a loop runs. The counter may pass the end of the integers behind the last of them.
-func trips(start, stop, step int64) uint64 {
+// Trips is how often a loop runs; never with step 0. The counter may pass the end of the integers behind the last of them.
+func Trips(start, stop, step int64) uint64 {
 	switch {
 	case step > 0 && start < stop:
 		return (uint64(stop)-uint64(start)-1)/uint64(step) + 1
