@@ -29,6 +29,7 @@ extern "C" void ptoc_engine_start(start_call* call) {
     p->shared = (control*)call->region;
     p->first = call->first;
     if (sched_getaffinity(0, sizeof p->cpus, &p->cpus)) CPU_ZERO(&p->cpus);
+    p->fences = allow_fences(p);
     p->ranks = ranks;
     call->proc = p;
     sigset_t mask, before;

@@ -23,6 +23,7 @@ struct proc {
     i32 first, count;
     struct rank* ranks;
     cpu_set_t cpus;  // that ranks may run on
+    bool fences;     // see fence_peers
 };
 
 struct rank {
@@ -61,6 +62,18 @@ static void futex_wake(const proc* p, void* word) {
 static void futex_wait(const proc* p, void* word, i32 seen, i32 milliseconds) {
     struct timespec t = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
     syscall(SYS_futex, word, FUTEX_WAIT | futex_flags(p), seen, &t, 0, 0);
+}
+
+// Every rank that runs, in this process or another, executes a memory fence
+// before this returns. False: the system cannot do that, and whoever relies on
+// it must look again soon.
+static bool fence_peers(const proc* p) {
+    return p->fences && !syscall(SYS_membarrier, p->shared->one_process ? MEMBARRIER_CMD_PRIVATE_EXPEDITED : MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+// What fence_peers needs in every process that is to execute one.
+static bool allow_fences(const proc* p) {
+    return !syscall(SYS_membarrier, p->shared->one_process ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED : MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
 // The core for the k-th rank: they take turns, so that neighbours are apart.

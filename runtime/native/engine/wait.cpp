@@ -33,9 +33,10 @@ static i32 slow_wait(ptoc_ctx* ctx, const ptoc_domain* dom, i32* cell, i32 want,
         publish(&self->wait_seen, seen);
         if (aborted(r->p)) return leave_wait(self, false);
     }
-    for (i32 ms = 1;; ms = ms < 50 ? ms * 2 : 50) {
-        // See ptoc_notify: whoever changes the cell after we looked sees that we sleep.
-        __atomic_store_n(&self->sleeping, 1, __ATOMIC_SEQ_CST);
+    // See ptoc_notify: whoever changes the cell after we looked sees that we sleep.
+    __atomic_store_n(&self->sleeping, 1, __ATOMIC_SEQ_CST);
+    const i32 longest = fence_peers(r->p) ? 50 : 1;
+    for (i32 ms = 1;; ms = ms * 2 < longest ? ms * 2 : longest) {
         i32 seen = __atomic_load_n(cell, __ATOMIC_SEQ_CST);
         if (ptoc_reached(seen, want, cmp)) return leave_wait(self, true);
         publish(&self->wait_seen, seen);
