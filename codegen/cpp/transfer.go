@@ -35,7 +35,7 @@ func (e *fn) copyRegion(op *ir.Op) {
 		e.failIfOverlap(op, src, dst, fmt.Sprintf("%s != %s && ", paren(dst.ptr), paren(src.ptr)))
 	case within && op.Bool("stream"):
 		e.w.open("if (%s) {", e.overlap(src, dst))
-		e.copyRows(src, dst, within)
+		e.copyRows(op, src, dst, within)
 		e.w.reopen("} else {")
 		e.copyNest(op, src, dst, true, false)
 		e.w.close("}")
@@ -45,7 +45,7 @@ func (e *fn) copyRegion(op *ir.Op) {
 		e.copyNest(op, src, dst, op.Bool("stream"), atomic)
 		return
 	}
-	e.copyRows(src, dst, within)
+	e.copyRows(op, src, dst, within)
 }
 
 func sameStrides(a, b *memory) bool { return ir.DimsEqual(a.Strides, b.Strides) }
@@ -65,7 +65,7 @@ func (e *fn) failIfOverlap(op *ir.Op, src, dst *memory, unless string) {
 // copyRows copies memory that runs on as far as it does with memmove. within: source and destination may be
 // parts of one window. Then the rows, too, must be taken in the order in which none is overwritten before it
 // is read: from the last one on where the destination lies behind the source.
-func (e *fn) copyRows(src, dst *memory, within bool) {
+func (e *fn) copyRows(op *ir.Op, src, dst *memory, within bool) {
 	n := &nest{shape: dst.Dims, ins: []*memory{src}, outs: []*memory{dst}}
 	a := n.axes()
 	last := len(a.Extents) - 1
@@ -90,7 +90,11 @@ func (e *fn) copyRows(src, dst *memory, within bool) {
 		e.w.line("i64 i%d = up ? %s - 1 - n%d : n%d;", i, count, i, i)
 	}
 	rows := e.rows(n, a, ptrs)
-	e.w.line("__builtin_memmove(%s, %s, %s);", rows[1], rows[0], e.bareDim(a.Extents[last].Scale(int64(dst.dt.Size()))))
+	move := "__builtin_memmove"
+	if op.Kind == ir.Put {
+		move = e.g.use("ptoc_put")
+	}
+	e.w.line("%s(%s, %s, %s);", move, rows[1], rows[0], e.bareDim(a.Extents[last].Scale(int64(dst.dt.Size()))))
 	for i := 0; i < last; i++ {
 		e.w.close("}")
 	}
