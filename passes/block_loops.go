@@ -356,7 +356,7 @@ func (g *group) tail(f *ir.Func, bl *ir.Builder, at, count *ir.Value) {
 
 // emit copies the group's loops for the elements [at, at + count).
 func (g *group) emit(f *ir.Func, to *ir.Builder, at, count, capacity *ir.Value) {
-	if capacity != nil && count.IsConst() {
+	if _, number := count.ConstInt(); number {
 		capacity = nil
 	}
 	c := ir.NewCloner(f)
