@@ -54,7 +54,7 @@ func (r *run) touch(fr *frame, op *ir.Op, x rect, write, atomic, stream bool) {
 		return
 	}
 	r.record(fr.rk, &action{kind: actAccess, op: op, acc: access{mem: x.v.mem, device: x.v.deviceFor(fr), spans: x.spans(), write: write,
-		atomic: atomic, stream: stream, view: x.v.through}})
+		atomic: atomic, stream: stream, dt: x.v.dt, view: x.v.through}})
 }
 
 // spans are the bytes of a rectangle, joined where they touch, in ascending order.

@@ -170,7 +170,7 @@ func (o *order) racesIn(as []*action, seen map[opPair]bool) {
 			if lo, _ := hull(b); lo >= end {
 				break
 			}
-			if a.strand == b.strand || !a.acc.write && !b.acc.write || a.acc.atomic && b.acc.atomic {
+			if a.strand == b.strand || !a.acc.conflicts(b.acc) {
 				continue
 			}
 			at, hit := a.acc.overlaps(b.acc)

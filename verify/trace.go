@@ -78,7 +78,13 @@ type access struct {
 	write  bool
 	atomic bool
 	stream bool
+	dt     ir.DType
 	view   *ir.Op // the pld.window that the bytes are seen through; nil: none
+}
+
+// conflicts reports whether the order of two accesses to the same bytes matters. Atomic adds of one element type commute.
+func (a access) conflicts(b access) bool {
+	return (a.write || b.write) && !(a.atomic && b.atomic && a.dt == b.dt)
 }
 
 // remote reports whether the access is to another rank's copy.

@@ -3,6 +3,7 @@ package dynamic
 import (
 	"slices"
 
+	"ptoc/ir"
 	"ptoc/runtime/sim"
 )
 
@@ -175,6 +176,11 @@ func (d *detector) next(s span, e *event) span {
 		s.readers = lastOf(s.readers, e)
 	case update:
 		d.compareAll(s.readers, e, s)
+		for _, x := range s.updates {
+			if added(x.op) != added(e.op) { // adds of one element type commute
+				d.compare(x, e, s)
+			}
+		}
 		s.updates = lastOf(s.updates, e)
 	default:
 		d.compareAll(s.readers, e, s)
@@ -200,4 +206,14 @@ func (d *detector) compare(a, e *event, s span) {
 	}
 	d.seen[p] = true
 	d.races = append(d.races, race{a, e, sim.Range{Off: s.lo, Len: s.hi - s.lo}})
+}
+
+// added is the element type in which an atomic update adds.
+func added(op *ir.Op) ir.DType {
+	for _, e := range op.Kind.Effects {
+		if e.Atomic != "" {
+			return ir.DTypeOf(op.Val(e.Mem).Type)
+		}
+	}
+	return ir.NoDType
 }
