@@ -1,5 +1,7 @@
 package ir
 
+import "strings"
+
 // Type deduction and static checks of the rows in ops_tile.go.
 
 // checkExtents refuses extents that are known to be negative.
@@ -77,13 +79,25 @@ func CheckBounds(op *Op, mem, offsets string, extents []Dim) error {
 			return e
 		}
 		if over, ok := off.Add(extents[i]).Sub(dims[i]).Const(); ok && over > 0 {
-			e := Errf(BadBounds, offsets, "%s reaches past the end of dimension %d of %s: %s + %s > %s", op.Kind.Name, i, mem,
+			e := Errf(BadBounds, offsets, "%s reaches past the end of dimension %d%s: %s + %s > %s", op.Kind.Name, i, ofMemory(op, mem),
 				off.Text(valueName), extents[i].Text(valueName), dims[i].Text(valueName))
 			e.Index = i
 			return e
 		}
 	}
 	return nil
+}
+
+// ofMemory is " of " and the program's name for the operand; "" where it has none. Of two operands it says which.
+func ofMemory(op *Op, mem string) string {
+	name := op.Val(mem).Name
+	switch {
+	case mem == "dst" || mem == "src":
+		return strings.TrimRight(" of "+mem+" "+name, " ")
+	case name == "":
+		return ""
+	}
+	return " of " + name
 }
 
 // checkIndex checks one element's position.

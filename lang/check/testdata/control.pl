@@ -99,3 +99,11 @@ def tuples(y: pl.Out[pl.Tensor[[4], pl.INDEX]], n: pl.Scalar[pl.INDEX]):
     y[0] = inner(t[0])
     y[-5] = n  # ERROR "E0403: -5 stands before the first of 4"
     y[1] = "a"  # ERROR "E0301: one element is written here, got the string"
+
+# The memory is called as the program calls it, not as the op's parameter is called.
+@pl.jit.incore
+def outside(x: pl.Tensor[[4, 6], pl.FP32], y: pl.Out[pl.Tensor[[4], pl.FP32]]):
+    t = x[0:2, :]
+    y[0] = t[2, 0]  # ERROR "E0403: pl.read reaches past the end of dimension 0 of t: 2 . 1 > 2"
+    y[1] = x[2:4, :][2, 0]  # ERROR "E0403: pl.read reaches past the end of dimension 0: 2 . 1 > 2"
+    y[4] = 1.0  # ERROR "E0403: pl.write reaches past the end of dimension 0 of y: 4 . 1 > 4"
