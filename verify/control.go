@@ -55,6 +55,7 @@ func (r *run) op(fr *frame, op *ir.Op) {
 	case ir.Slice:
 		r.sliceOp(fr, op)
 	case ir.Fence:
+		r.record(fr.rk, &action{kind: actFence, op: op})
 	default:
 		r.other(fr, op)
 	}

@@ -36,6 +36,7 @@ func (o *order) verdict() Verdict {
 func (o *order) judge() Verdict {
 	r := o.r
 	o.unreleased()
+	o.flights()
 	complete := o.races()
 	v := Verdict{Findings: o.findings}
 	switch {

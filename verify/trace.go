@@ -21,6 +21,7 @@ const (
 	actEnd
 	actFork // the blocks of a loop begin
 	actJoin
+	actFence
 )
 
 // action is one step of a trace.
@@ -209,6 +210,8 @@ func (a *action) text() string {
 		return "calls " + a.op.Kind.Name
 	case actStart:
 		return "starts a kernel"
+	case actFence:
+		return "waits for its puts to land"
 	case actFork:
 		return "begins the blocks of a loop"
 	case actJoin:
@@ -217,7 +220,7 @@ func (a *action) text() string {
 	return "ends a kernel"
 }
 
-var actionNames = [...]string{"notify", "wait", "access", "collective", "start", "end", "fork", "join"}
+var actionNames = [...]string{"notify", "wait", "access", "collective", "start", "end", "fork", "join", "fence"}
 
 func (a *action) event(step int) Event {
 	e := Event{Rank: a.rank, Step: step, Kind: actionNames[a.kind], Text: a.text() + a.blk.inBlock(), At: a.op.Span}
