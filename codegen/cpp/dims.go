@@ -144,4 +144,4 @@ func intLit(n int64) string {
 
 // nonneg reports whether d can be seen never to be negative: bounds checks that it proves are not
 // printed.
-func (e *fn) nonneg(d ir.Dim) bool { return e.facts.Nonneg(d) }
+func (e *fn) nonneg(d ir.Dim) bool { return e.checks.Nonneg(d) }

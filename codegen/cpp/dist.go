@@ -10,7 +10,7 @@ func (e *fn) cell(op *ir.Op, m *memory, peer string) string {
 	idx := e.ofVals(op.Vals("offsets"))
 	for i, o := range idx {
 		d := e.ofDim(m.Dims[i])
-		if e.nonneg(o.dim) && e.nonneg(d.dim.Sub(o.dim).Sub(ir.ConstDim(1))) {
+		if e.checks.Cell(o.dim, d.dim) {
 			continue
 		}
 		e.w.line("if ((u64)%s >= (u64)%s) return ptoc_fail(ctx, PTOC_BAD_CELL, %d, %d, %s, %s);", o.text, d.text, e.site(op), i, o.text, d.text)

@@ -8,7 +8,6 @@ import (
 	"ptoc/codegen/lower"
 	"ptoc/codegen/target"
 	"ptoc/ir"
-	"ptoc/ir/prove"
 )
 
 // fn prints one function.
@@ -29,7 +28,7 @@ type fn struct {
 	line    int                   // program line of the last comment
 	loops   []*ir.Op              // enclosing loops
 	sites   map[*ir.Op]int
-	facts   *prove.Facts
+	checks  lower.Checks
 }
 
 // memory is a tensor, window or view as C++ sees it.
@@ -43,7 +42,7 @@ type memory struct {
 
 func newFn(g *gen, f *ir.Func) *fn {
 	e := &fn{g: g, f: f, w: &writer{}, syms: f.DimSyms(), symName: map[string]string{}, names: map[*ir.Value]string{},
-		taken: map[string]bool{}, mems: map[*ir.Value]*memory{}, sites: map[*ir.Op]int{}, line: -1, facts: prove.For(f)}
+		taken: map[string]bool{}, mems: map[*ir.Value]*memory{}, sites: map[*ir.Op]int{}, line: -1, checks: lower.ChecksOf(f)}
 	for _, w := range reserved {
 		e.taken[w] = true
 	}
@@ -243,7 +242,7 @@ func (e *fn) checkTile(v *ir.Value) {
 	}
 	caps := t.Storage()
 	for i, d := range t.Dims {
-		if e.nonneg(d) && e.nonneg(caps[i].Sub(d)) {
+		if e.checks.Extent(d, caps[i]) {
 			continue
 		}
 		x, c := e.dim(d), e.dim(caps[i])

@@ -48,7 +48,7 @@ func zeros(n int) []extent {
 func (e *fn) bounds(op *ir.Op, offs, sizes, dims []extent, peer string) {
 	for i := range dims {
 		o, s, d := offs[i], sizes[i], dims[i]
-		if e.nonneg(o.dim) && e.nonneg(s.dim) && e.nonneg(d.dim.Sub(o.dim).Sub(s.dim)) {
+		if e.checks.Within(o.dim, s.dim, d.dim) {
 			continue
 		}
 		code, last := "PTOC_LOCAL_BOUNDS", ""
@@ -124,14 +124,7 @@ func (e *fn) peerView(op *ir.Op) {
 // peer checks that a peer is a rank of m's domain and returns its expression.
 func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) string {
 	p := e.scalarAs(v, ir.INDEX)
-	root, _ := ir.Root(op.Val(op.Kind.Params[0].Name))
-	if op.Kind == ir.Get {
-		root, _ = ir.Root(op.Val("src"))
-	} else if op.Kind == ir.RemoteStore {
-		root, _ = ir.Root(op.Val("target"))
-	}
-	d := ir.DimOf(v)
-	if n := e.facts.NRanks(root); d.Is(0) || n != nil && e.nonneg(d) && e.nonneg(ir.DimOf(n).Sub(d).Sub(ir.ConstDim(1))) {
+	if e.checks.Peer(op, v) {
 		return p
 	}
 	e.w.line("if ((u64)%s >= (u64)%s->nranks) return ptoc_fail(ctx, PTOC_BAD_PEER, %d, %s, %s->nranks);", p, m.dom, e.site(op), p, m.dom)

@@ -244,15 +244,13 @@ func (e *fn) simpleDivision(op *ir.Op, x, y string, dt ir.DType) (string, bool) 
 	if _, tile := op.Result().Type.(*ir.Tile); tile || dt != ir.INDEX {
 		return "", false
 	}
-	a, b := ir.DimOf(op.Operands()[0]), ir.DimOf(op.Operands()[1])
-	one := ir.ConstDim(1)
-	if !e.nonneg(a) || !e.nonneg(b.Sub(one)) {
+	how := e.checks.Division(ir.DimOf(op.Operands()[0]), ir.DimOf(op.Operands()[1]))
+	switch {
+	case how == lower.Floored:
 		return "", false
-	}
-	if op.Kind == ir.FloorDivide {
+	case op.Kind == ir.FloorDivide:
 		return x + " / " + y, true
-	}
-	if e.nonneg(b.Scale(2).Sub(a).Sub(one)) { // a % b where a < 2 b
+	case how == lower.Once:
 		return fmt.Sprintf("%s < %s ? %s : %s - %s", x, y, x, x, y), true
 	}
 	return x + " % " + y, true

@@ -26,14 +26,14 @@ func (e *fn) ints(vs []*ir.Value) []val {
 	return out
 }
 
-// bounds checks that [off, off+size) lies in [0, dim), whatever the numbers are. peer is that of a remote
-// access, or nil.
-func (e *fn) bounds(op *ir.Op, offs, sizes, dims []val, peer val) {
+// bounds checks that [off, off+size) lies in [0, dim), whatever the numbers are, where that is not certain. peer
+// is that of a remote access, or nil.
+func (e *fn) bounds(op *ir.Op, offs []*ir.Value, sizes, dims []ir.Dim, peer val) {
 	for i := range dims {
-		o, s, d := offs[i], sizes[i], dims[i]
-		if inside(o, s, d) {
+		if e.checks.Within(ir.DimOf(offs[i]), sizes[i], dims[i]) {
 			continue
 		}
+		o, s, d := e.scalarAs(offs[i], ir.INDEX), e.dim(sizes[i]), e.dim(dims[i])
 		code, args := abi.LocalBounds, []val{i64(int64(i)), o, s, d}
 		if peer != nil {
 			code, args = abi.RemoteBounds, append(args, peer)
@@ -43,17 +43,6 @@ func (e *fn) bounds(op *ir.Op, offs, sizes, dims []val, peer val) {
 		bad = e.b.NewOr(bad, e.icmp(enum.IPredSGT, o, e.sub(d, s)))
 		e.check(op, bad, code, args...)
 	}
-}
-
-// inside: the access is seen to be within bounds.
-func inside(o, s, d val) bool {
-	a, ok1 := intOf(o)
-	b, ok2 := intOf(s)
-	c, ok3 := intOf(d)
-	if ok1 && a == 0 && s == d {
-		return true // the whole extent
-	}
-	return ok1 && ok2 && ok3 && a >= 0 && b >= 0 && b <= c && a <= c-b
 }
 
 // element is the address at offs.
@@ -73,7 +62,9 @@ func (e *fn) rectangle(m *memory, offs []val, dims []ir.Dim) *memory {
 // peer checks that a peer is a rank of m's domain.
 func (e *fn) peer(op *ir.Op, m *memory, v *ir.Value) val {
 	p, n := e.scalarAs(v, ir.INDEX), m.dom.nranks
-	e.check(op, e.icmp(enum.IPredUGE, p, n), abi.BadPeer, p, n)
+	if !e.checks.Peer(op, v) {
+		e.check(op, e.icmp(enum.IPredUGE, p, n), abi.BadPeer, p, n)
+	}
 	return p
 }
 
@@ -96,9 +87,8 @@ func (e *fn) view(op *ir.Op) {
 	case op.Kind == ir.Slice:
 		m := e.data(op.Val("x"))
 		shape := ir.DimsOf(op.Vals("shape"))
-		offs := e.ints(op.Vals("offsets"))
-		e.bounds(op, offs, e.dims(shape), e.dims(m.Dims), nil)
-		r := e.rectangle(m, offs, shape)
+		e.bounds(op, op.Vals("offsets"), shape, m.Dims, nil)
+		r := e.rectangle(m, e.ints(op.Vals("offsets")), shape)
 		drop := op.Int("drop_dims")
 		r.Dims, r.Strides = r.Dims[drop:], r.Strides[drop:]
 		if tile {
@@ -132,7 +122,7 @@ func (e *fn) created(v *ir.Value, scratch val, root string) *memory {
 
 func (e *fn) checkSizes(op *ir.Op) {
 	for _, d := range ir.ShapeOf(op.Result().Type) {
-		if _, ok := d.Const(); !ok {
+		if !e.checks.Nonneg(d) {
 			x := e.dim(d)
 			e.check(op, e.icmp(enum.IPredSLT, x, i64(0)), abi.BadValue, x, i64(0), i64(1<<63-1))
 		}
@@ -169,31 +159,29 @@ func (e *fn) write(op *ir.Op) {
 }
 
 func (e *fn) checkedElement(op *ir.Op, m *memory) val {
-	idx := e.ints(op.Vals("indices"))
-	one := make([]val, len(idx))
-	for i := range one {
-		one[i] = i64(1)
+	idx := op.Vals("indices")
+	ones := make([]ir.Dim, len(idx))
+	for i := range ones {
+		ones[i] = ir.ConstDim(1)
 	}
-	e.bounds(op, idx, one, e.dims(m.Dims), nil)
-	return e.element(m, idx)
+	e.bounds(op, idx, ones, m.Dims, nil)
+	return e.element(m, e.ints(idx))
 }
 
 // access emits loads and stores that are not fused, and put and get.
 func (e *fn) loadTile(op *ir.Op, mem string) {
 	m, peer := e.local(op, mem)
 	dims := ir.ShapeOf(op.Result().Type)
-	offs := e.ints(op.Vals("offsets"))
-	e.bounds(op, offs, e.dims(dims), e.dims(m.Dims), peer)
-	e.copy(op, e.rectangle(m, offs, dims), e.declareTile(op.Result()), false)
+	e.bounds(op, op.Vals("offsets"), dims, m.Dims, peer)
+	e.copy(op, e.rectangle(m, e.ints(op.Vals("offsets")), dims), e.declareTile(op.Result()), false)
 }
 
 func (e *fn) storeTile(op *ir.Op, mem string) {
 	m, peer := e.local(op, mem)
 	t := e.data(op.Val("tile"))
 	dims := lower.AlignRight(t.Dims, len(m.Dims))
-	offs := e.ints(op.Vals("offsets"))
-	e.bounds(op, offs, e.dims(dims), e.dims(m.Dims), peer)
-	e.copy(op, t, e.rectangle(m, offs, dims), op.Enum("atomic").Is("Add"))
+	e.bounds(op, op.Vals("offsets"), dims, m.Dims, peer)
+	e.copy(op, t, e.rectangle(m, e.ints(op.Vals("offsets")), dims), op.Enum("atomic").Is("Add"))
 }
 
 // local is the memory of an op, at its peer if it has one.

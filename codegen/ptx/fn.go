@@ -24,12 +24,22 @@ type fn struct {
 	inReg map[*ir.Value]bool  // tiles that live in registers
 	regs  map[*ir.Value][]val // a thread's pieces of them
 
+	checks lower.Checks
+
 	inElement bool // inside the body of a spread loop, where threads differ
 }
 
 func newFn(k *kernel, f *ir.Func, base val) *fn {
 	return &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
-		base: base, inReg: k.g.registers(f), regs: map[*ir.Value][]val{}}
+		base: base, inReg: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f)}
+}
+
+// checksOf are the checks that f needs; it may be expanded many times.
+func (g *gen) checksOf(f *ir.Func) lower.Checks {
+	if _, ok := g.checks[f]; !ok {
+		g.checks[f] = lower.ChecksOf(f)
+	}
+	return g.checks[f]
 }
 
 // registers are the tiles of f that live in registers.
@@ -143,7 +153,7 @@ func (e *fn) checkExtents(v *ir.Value) {
 	t := v.Type.(*ir.Tile)
 	caps := t.Storage()
 	for i, d := range t.Dims {
-		if d.Equal(caps[i]) {
+		if e.checks.Extent(d, caps[i]) {
 			continue
 		}
 		x, c := e.dim(d), e.dim(caps[i])
@@ -191,20 +201,29 @@ func (e *fn) atom(a ir.Atom) val {
 	x, y := e.dim(a.A), e.dim(a.B)
 	switch a.Op {
 	case ir.AtomDiv:
-		return e.floorDiv(x, y)
+		return e.divided(e.checks.Division(a.A, a.B), x, y)
 	case ir.AtomMod:
-		return e.floorMod(x, y)
+		return e.remainder(e.checks.Division(a.A, a.B), x, y)
 	case ir.AtomMin:
 		return e.sel(e.icmp(enum.IPredSLT, x, y), x, y)
 	}
 	return e.sel(e.icmp(enum.IPredSGT, x, y), x, y)
 }
 
-// floorDiv and floorMod are Python's // and %.
-func (e *fn) floorDiv(x, y val) val {
+// divided and remainder are Python's // and %.
+func (e *fn) divided(how lower.Division, x, y val) val {
+	if how != lower.Floored {
+		return e.b.NewUDiv(x, y)
+	}
 	return e.b.NewCall(e.g.helper("ptoc_floordiv", types.I64, types.I64, types.I64), x, y)
 }
 
-func (e *fn) floorMod(x, y val) val {
+func (e *fn) remainder(how lower.Division, x, y val) val {
+	switch how {
+	case lower.Once:
+		return e.sel(e.icmp(enum.IPredULT, x, y), x, e.sub(x, y))
+	case lower.Unsigned:
+		return e.b.NewURem(x, y)
+	}
 	return e.b.NewCall(e.g.helper("ptoc_floormod", types.I64, types.I64, types.I64), x, y)
 }

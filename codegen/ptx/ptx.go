@@ -72,10 +72,12 @@ type gen struct {
 	need    lower.Scratch
 	inReg   map[*ir.Func]map[*ir.Value]bool
 	plans   map[*ir.Func]*plan
+	checks  map[*ir.Func]lower.Checks
 }
 
 func newGen(opt Options) *gen {
-	return &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{}, inReg: map[*ir.Func]map[*ir.Value]bool{}, plans: map[*ir.Func]*plan{}}
+	return &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{},
+		inReg: map[*ir.Func]map[*ir.Value]bool{}, plans: map[*ir.Func]*plan{}, checks: map[*ir.Func]lower.Checks{}}
 }
 
 // Generate builds the LLVM IR of m, after all passes.

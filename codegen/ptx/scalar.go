@@ -256,16 +256,20 @@ func (e *fn) extreme(x, y val, dt ir.DType, least bool) val {
 
 // quotient is // or %; a zero divisor is a fault.
 func (e *fn) quotient(op *ir.Op, x, y val, dt ir.DType) val {
-	if n, ok := intOf(y); !ok || n == 0 {
+	how := lower.Floored
+	if dt == ir.INDEX {
+		how = e.checks.Division(ir.DimOf(op.Operands()[0]), ir.DimOf(op.Operands()[1]))
+	}
+	if n, ok := intOf(y); how == lower.Floored && (!ok || n == 0) {
 		bad := e.isZero(y)
 		e.fault(op, bad, abi.DivZero, x)
 		y = e.sel(bad, constant.NewInt(y.Type().(*types.IntType), 1), y)
 	}
 	a, b := e.convert(x, dt, ir.INT64), e.convert(y, dt, ir.INT64)
 	if op.Kind == ir.FloorDivide {
-		return e.convert(e.floorDiv(a, b), ir.INT64, dt)
+		return e.convert(e.divided(how, a, b), ir.INT64, dt)
 	}
-	return e.convert(e.floorMod(a, b), ir.INT64, dt)
+	return e.convert(e.remainder(how, a, b), ir.INT64, dt)
 }
 
 // shift checks the count, which must be less than the width.

@@ -14,10 +14,10 @@ import (
 func (e *fn) cell(op *ir.Op, m *memory) val {
 	idx := e.ints(op.Vals("offsets"))
 	for i, o := range idx {
-		d := e.dim(m.Dims[i])
-		if inside(o, i64(1), d) {
+		if e.checks.Cell(ir.DimOf(op.Vals("offsets")[i]), m.Dims[i]) {
 			continue
 		}
+		d := e.dim(m.Dims[i])
 		e.check(op, e.icmp(enum.IPredUGE, o, d), abi.BadCell, i64(int64(i)), o, d)
 	}
 	return e.element(m, idx)

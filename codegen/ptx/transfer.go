@@ -20,10 +20,10 @@ func (e *fn) copyRegion(op *ir.Op) {
 	}
 	if op.Arg("shape").Given() {
 		shape := ir.DimsOf(op.Vals("shape"))
-		do, so := e.ints(op.Vals("dst_offsets")), e.ints(op.Vals("src_offsets"))
-		e.bounds(op, do, e.dims(shape), e.dims(dst.Dims), dstPeer)
-		e.bounds(op, so, e.dims(shape), e.dims(src.Dims), srcPeer)
-		dst, src = e.rectangle(dst, do, shape), e.rectangle(src, so, shape)
+		do, so := op.Vals("dst_offsets"), op.Vals("src_offsets")
+		e.bounds(op, do, shape, dst.Dims, dstPeer)
+		e.bounds(op, so, shape, src.Dims, srcPeer)
+		dst, src = e.rectangle(dst, e.ints(do), shape), e.rectangle(src, e.ints(so), shape)
 	}
 	e.transfer(op, src, dst)
 }
