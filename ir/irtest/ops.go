@@ -190,7 +190,7 @@ func (g *gen) loop(b *ir.Builder) {
 	case "unroll":
 		start, stop = ir.Index(int64(g.choose(3))), ir.Index(int64(g.choose(5)))
 	case "spmd":
-		start, step, inits = ir.Index(0), ir.Index(1), nil
+		start, step = ir.Index(0), ir.Index(1)
 		stop = g.within(b, stop, 4)
 	default:
 		start, stop = g.within(b, start, 4), g.within(b, stop, 6)

@@ -96,7 +96,7 @@ func (f *fn) rangeArgs(h *loopHead) bool {
 	args := h.call.Args
 	for _, k := range h.call.Keywords {
 		switch {
-		case k.Name.Text == "init_values" && h.kind != "spmd":
+		case k.Name.Text == "init_values":
 			ok = f.initValues(h, k.Value) && ok
 		case k.Name.Text == "stage" && h.kind == "pipeline":
 			v := f.expr(k.Value)

@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"testing"
+	"time"
 
 	"ptoc/lang/source"
 	"ptoc/verify"
@@ -40,6 +41,7 @@ func proved(t *testing.T, u *load.Unit, m Mutant) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		p.Budget = time.Hour // not how long it takes on a busy machine
 		for _, v := range verify.Check(p, []string{"schedules"}, []verify.Scope{p.Scope(n, 1, u.Syms)}).Verdicts {
 			if v.Status != verify.Proved {
 				t.Errorf("%s: %s: %s, %s", u.File.Name, m, v.Status, v.Reason)
