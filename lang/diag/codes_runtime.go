@@ -75,7 +75,7 @@ var runtimeRows = []Row{
 		exampleKernel + "    pld.system.notify(s, me, [0, 0], 4 // k)  # ERROR \"divides 4 by zero\"\n" + exampleHost},
 	{ValueOutside, "value out of range",
 		"A value is outside of what the op takes: a shift count, a step of zero, a signal value beyond 32 bits.",
-		exampleKernel + "    for i in pl.range(0, 4, k):  # ERROR \"value 0\"\n        pld.system.notify(s, me, [i, 0], 1)\n" + exampleHost},
+		exampleKernel + "    for i in pl.range(0, 4, k):  # ERROR \"step of 0\"\n        pld.system.notify(s, me, [i, 0], 1)\n" + exampleHost},
 	{ShapeAtRun, "extents that turn out not to fit",
 		"Two extents that must agree are different with the values that the program has.", ""},
 	{WorldSizeWrong, "program for another number of ranks",
