@@ -140,10 +140,8 @@ func (coreLayer) Check(p *Program, s Scope) Verdict {
 			d.hang(w)
 		}
 	}
-	for _, w := range d.r.order().all {
-		if w.kind == actWait && len(r.stuck) == 0 {
-			d.needsIteration(w)
-		}
+	if len(r.stuck) == 0 {
+		d.iterations()
 	}
 	waits := 0
 	for _, a := range r.order().all {
@@ -160,22 +158,6 @@ func (coreLayer) Check(p *Program, s Scope) Verdict {
 		return Verdict{Status: Proved, Reason: fmt.Sprintf("blocks in order on one core; %s in blocks", plural(waits, "wait"))}
 	}
 	return Verdict{Status: Proved, Reason: "no block waits"}
-}
-
-// needsIteration reports a wait of a pl.parallel iteration for what another one does.
-func (d *discipline) needsIteration(w *action) {
-	for b := w.blk; b != nil; b = b.up {
-		if kindOf(b.loop) != "parallel" {
-			continue
-		}
-		for i, k := range b.of.kids {
-			if int64(i) != b.idx && k.id >= 0 && int(w.clock[k.id]) > k.first {
-				d.find(diag.NotResident, w, "iteration %d of rank %d waits for %s %s, which iteration %d notifies: iterations of pl.parallel come in any order", b.idx, w.rank, w.cell.name(), w.condition(), i).
-					Help("write pl.spmd, whose blocks may wait for earlier ones, or pl.range")
-				return
-			}
-		}
-	}
 }
 
 // entryFunc is the host function in the module as checked.

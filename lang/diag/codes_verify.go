@@ -160,7 +160,7 @@ def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.F
 		"After a pass a program notifies, waits or fences otherwise than before. This is a fault of the compiler.",
 		""},
 	{NotResident, "wait for a block that cannot be running",
-		"A block waits for a signal that another block of the same rank sends, and there are more such blocks than the rank has cores: the sender may never start. Blocks of pl.spmd are begun in order, so that one may wait for those before it; iterations of pl.parallel in any order, so that none may wait for another.",
+		"A block waits for a signal that another block of the same rank sends, and there are more such blocks than the rank has cores: the sender may never start. Blocks of pl.spmd are begun in order, so that one may wait for those before it; iterations of pl.parallel in any order, so that none may wait for another, nor two of two ranks each for one that comes after the other.",
 		verifyStep + `    for b in pl.spmd(2):
         if b == 0:
             pld.wait(signal, [0, 0], 1)  # ERROR "block 1"

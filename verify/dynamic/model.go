@@ -36,15 +36,11 @@ func Model(p *verify.Program, s verify.Scope, in Inputs) (m *model.Model, exact 
 	for _, why := range o.t.wild() {
 		exact = why
 	}
-	for _, w := range o.t.order {
-		if b, _ := o.t.otherIteration(w); b != nil {
-			exact = "iterations of pl.parallel wait for each other, and come in any order"
-		}
-	}
 	r := &report{o: o, module: p.Lowered, scope: s}
 	r.all()
 	for _, f := range r.findings {
-		if f.Severity == diag.Error && f.Code != diag.LostWait && f.Code != diag.WaitCycle && f.Code != diag.NotResident {
+		hang := f.Code == diag.LostWait || f.Code == diag.WaitCycle || f.Code == diag.NotResident && len(o.t.stuck) > 0
+		if f.Severity == diag.Error && !hang { // nor is another order of iterations in the model
 			exact = f.Error()
 		}
 	}
