@@ -13,7 +13,7 @@ var gpuRows = []Row{
 	{NoGPU, "no GPU to run on",
 		"--target cuda needs NVIDIA's driver and a GPU of compute capability 8.0 (Ampere) or later. The CUDA toolkit is not needed.", ""},
 	{RanksDontFit, "ranks do not fit onto the GPU",
-		"All ranks of a GPU must be resident at the same time: one that is not there would be waited for, for ever. The message says how many blocks the GPU holds of the kernel. Run fewer ranks, or make the kernel's tiles smaller.", ""},
+		"All ranks of a GPU must be resident at the same time: one that is not there would be waited for, for ever. The message says how many blocks the GPU holds of the kernel. Run fewer ranks, or make the kernel's tiles smaller. With --workers process every rank needs a GPU of its own, and all must reach each other's memory.", ""},
 	{GPUStopped, "the GPU stopped",
 		"The driver reports an error while kernels run, after which nothing works on the GPU in this process.", ""},
 	{NoLLVM, "no LLVM to compile GPU kernels",
