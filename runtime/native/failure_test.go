@@ -16,11 +16,14 @@ import (
 	"ptoc/codegen/abi"
 )
 
+// patience is the shortest time in which ranks on a busy machine certainly get on.
+const patience = 2 * time.Second
+
 // inBoth runs a test of failures in both modes, with a short timeout.
 func inBoth(t *testing.T, ranks int, test func(t *testing.T, f *fixture)) {
 	for _, mode := range []Mode{Threads, Processes} {
 		t.Run(mode.String(), func(t *testing.T) {
-			test(t, open(t, Config{Ranks: ranks, Mode: mode, Timeout: 200 * time.Millisecond, Grace: 5 * time.Second}))
+			test(t, open(t, Config{Ranks: ranks, Mode: mode, Timeout: patience, Grace: 5 * time.Second}))
 		})
 	}
 }
@@ -59,7 +62,7 @@ func TestAHangIsReportedWithWhatEachRankWaitsFor(t *testing.T) {
 		f.submit(2, f.kernel("loop_polling"))
 		start := time.Now()
 		fail := f.failure()
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 5*patience {
 			t.Errorf("reported after %v", d)
 		}
 		if !fail.TimedOut || fail.First != -1 {
@@ -164,7 +167,7 @@ func TestAKilledProcessIsAFaultOfItsRank(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotReactIsKilled(t *testing.T) {
-	f := open(t, Config{Ranks: 2, Mode: Processes, Timeout: 100 * time.Millisecond, Grace: 100 * time.Millisecond})
+	f := open(t, Config{Ranks: 2, Mode: Processes, Timeout: patience, Grace: 100 * time.Millisecond})
 	never := f.alloc(4)
 	f.submit(1, f.kernel("loop_deaf"), Heap(never.Offset))
 	fail := f.failure()
