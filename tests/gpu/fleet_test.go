@@ -50,14 +50,14 @@ func inProcesses(t *testing.T, program string, ranks int, d cudasim.Shared, more
 }
 
 // Ranks with processes of their own compute what ranks of one process do: where windows grow between kernels,
-// the host reads what ranks wrote, ranks run different kernels, tiles live in global memory, runs are repeated.
+// the host reads what ranks wrote, ranks run different kernels, tiles live in global memory, ranks have several blocks, runs are repeated.
 func TestRanksInProcesses(t *testing.T) {
 	for _, tt := range []struct {
 		name, program string
 		ranks         int
 	}{
 		{"allreduce", allreduce, 4}, {"broadcast", "../../examples/course/12_broadcast.pl", 3}, {"gemm", "../../examples/gemm_allreduce.pl", 2},
-		{"composition", "../../examples/course/16_composition.pl", 3}, {"growing", growing, 3}, {"pipeline", pipeline, 2}, {"large", large, 1},
+		{"composition", "../../examples/course/16_composition.pl", 3}, {"blocks", "../../examples/blocks.pl", 2}, {"growing", growing, 3}, {"pipeline", pipeline, 2}, {"large", large, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := inProcesses(t, tt.program, tt.ranks, cudasim.Shared{GPUs: 4}, func(o *run.Options) { o.Repeat = 2 })
