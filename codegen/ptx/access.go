@@ -107,16 +107,17 @@ func (e *fn) view(op *ir.Op) {
 // create emits pl.create_tensor: zeroed scratch.
 func (e *fn) create(op *ir.Op) {
 	e.checkSizes(op)
-	m := e.created(op.Result(), e.arena, arenaRoot)
+	m := e.created(op.Result(), e.arena, e.base, arenaRoot)
 	e.mems[op.Result()] = m
-	e.clear(op, m)
+	zero := e.zero(m.dt)
+	e.spread(&nest{op: op, shape: m.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})
 }
 
 // created is where a created tensor lies in scratch memory.
-func (e *fn) created(v *ir.Value, scratch val, root string) *memory {
+func (e *fn) created(v *ir.Value, scratch, base val, root string) *memory {
 	t := v.Type.(*ir.Tensor)
-	m := &memory{ptr: e.placeIn(scratch, v), Layout: lower.RowMajor(t.Dims), dt: t.DType, root: root}
-	m.lo, m.hi = e.bytesOf(v, t.Dims)
+	m := &memory{ptr: e.placeIn(scratch, base, v), Layout: lower.RowMajor(t.Dims), dt: t.DType, root: root}
+	m.lo, m.hi = e.bytesOf(base, v, t.Dims)
 	return m
 }
 
@@ -127,12 +128,6 @@ func (e *fn) checkSizes(op *ir.Op) {
 			e.check(op, e.icmp(enum.IPredSLT, x, i64(0)), abi.BadValue, x, i64(0), i64(1<<63-1))
 		}
 	}
-}
-
-// clear fills m with zeros.
-func (e *fn) clear(op *ir.Op, m *memory) {
-	zero := e.zero(m.dt)
-	e.spread(&nest{op: op, shape: m.Dims, outs: []*memory{m}, body: func([]val, val) []val { return []val{zero} }})
 }
 
 // read emits pl.read. What other ranks may be writing meanwhile, signals, only one thread reads: all

@@ -350,7 +350,7 @@ func (e *fn) call(op *ir.Op) {
 	bind, syms := lower.Bind(op)
 	in := newFn(e.kernel, callee, e.base)
 	if e.f.Arena != nil {
-		in.base = e.add(e.base, e.dim(*e.f.Arena))
+		in.base = e.add(e.base, e.dim(e.end))
 	}
 	for i, p := range callee.Params() {
 		switch t := p.Type.(type) {
@@ -368,7 +368,11 @@ func (e *fn) call(op *ir.Op) {
 	}
 	e.distinct(op)
 	if e.plan != nil {
-		in.plan = e.g.planOf(callee)
+		outer := e.outer
+		if e.f.Arena != nil {
+			outer = e.add(outer, e.dim(*e.f.Arena))
+		}
+		in.share(e.g.planOf(callee), outer)
 	}
 	in.block(callee.Body)
 }

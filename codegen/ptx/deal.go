@@ -25,6 +25,7 @@ type grid struct {
 	tensors       val    // and, behind them, created tensors
 	dealt         *ir.Op // the loop that is being dealt
 	apart         meeting
+	compact       bool // created tensors of all blocks take no place among what is a block's own
 }
 
 // meeting is what blocks did since they met last: block 0 alone, and any of them.
@@ -32,6 +33,16 @@ type meeting struct{ alone, any hazards }
 
 // commonRoot is that of created tensors which all blocks use: they may follow each other in one place.
 const commonRoot = "common"
+
+// share lets the function be one that all blocks go through; outer is where its created tensors begin among those
+// of all blocks.
+func (e *fn) share(p *plan, outer val) {
+	e.plan, e.outer = p, outer
+	if e.grid.compact {
+		lo, hi, _ := e.g.extent(e.f)
+		e.base, e.end = e.add(e.base, i64(-lo)), ir.ConstDim(hi)
+	}
+}
 
 // shared emits ops from to to of a block that all blocks of the grid go through.
 func (e *fn) shared(b *ir.Block, from, to int) {
@@ -149,20 +160,16 @@ func (e *fn) only(v *ir.Value, out, end, others *ll.Block) {
 	}
 }
 
-// createCommon makes a tensor that all blocks use; block 0 fills it with zeros.
+// createCommon makes a tensor that all blocks use; each fills its share of it with zeros.
 func (e *fn) createCommon(op *ir.Op) {
 	v := op.Result()
 	e.checkSizes(op)
-	e.mems[v] = e.created(v, e.grid.tensors, commonRoot)
-	e.before(op, hazards{e.mems[v].at(): writes}, false)
-	before, others := e.order.clone(), e.b
-	in, out := e.label("first"), e.label("all")
-	others.NewCondBr(e.grid.first, in, out)
-	e.at(in)
-	e.clear(op, e.mems[v])
-	e.b.NewBr(out)
-	e.at(out)
-	e.order.join(before)
+	m := e.created(v, e.grid.tensors, e.outer, commonRoot)
+	e.mems[v] = m
+	e.before(op, hazards{m.at(): writes}, true)
+	e.touch(nil, []*memory{m})
+	first, step := e.add(e.mul(e.grid.block, i64(Threads)), e.tid), e.mul(e.grid.blocks, i64(Threads))
+	e.loop("each", first, e.dim(ir.Product(m.Dims)), step, func(i val) { e.put(m, i, e.zero(m.dt)) })
 }
 
 // accesses are what op does to memory that blocks share.

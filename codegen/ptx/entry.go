@@ -20,7 +20,6 @@ type kernel struct {
 	tid     val  // i64
 	space   int  // of the arena: shared or global
 	arena   val  // its first byte
-	private bool // something lies there
 	async   bool // tiles are copied into it asynchronously
 	faulted val  // i1*: an element of a spread loop went wrong
 	order
@@ -49,7 +48,8 @@ func (g *gen) entry(f *ir.Func) {
 	k.faulted = k.b.NewAlloca(types.I1)
 
 	info := Kernel{Name: f.Name, Kind: f.Kind, Func: f, Syms: f.DimSyms(), Threads: Threads, Blocks: ir.ConstDim(1)}
-	need := g.need.Of(f)
+	need, compact := g.blockNeed(f)
+	k.grid.compact = compact
 	if n, ok := need.Const(); ok && n <= maxShared {
 		k.space, info.Shared = shared, int(n)
 		k.arena = k.typed(g.arena, types.I8)
@@ -61,10 +61,10 @@ func (g *gen) entry(f *ir.Func) {
 	e := newFn(k, f, i64(0))
 	e.stopIfFailed(g.planOf(f).deals())
 	if p := g.planOf(f); p.deals() {
-		e.plan = p
+		e.share(p, i64(0))
 		info.Grid, info.Blocks = true, g.blocks(f)
 		info.Told, info.Tensors = k.openGrid(f)
-		info.Common = common(info.Told, info.Tensors, need)
+		info.Common = common(info.Told, info.Tensors, g.need.Of(f))
 	}
 	info.InTurn = g.planOf(f).undealt
 	e.unpack(args)
@@ -72,9 +72,6 @@ func (g *gen) entry(f *ir.Func) {
 	e.land()
 	k.b.NewRet(nil)
 	k.faultBlock()
-	if !k.private { // created tensors that all blocks share are all there is
-		info.Shared, info.Arena = 0, ir.Dim{}
-	}
 	g.out.Kernels = append(g.out.Kernels, info)
 }
 

@@ -18,7 +18,9 @@ type fn struct {
 	mems  map[*ir.Value]*memory // tiles, tensors, views; contexts: their domain
 	syms  map[string]val
 	sites map[*ir.Op]int
-	base  val // i64: where the function's scratch begins in the arena
+	base  val    // i64: where the function's scratch begins in the block's arena
+	outer val    // and in that of all blocks
+	end   ir.Dim // what it calls has scratch behind this
 	loops []*ir.Op
 	plan  *plan               // nil where only this block is concerned
 	inReg map[*ir.Value]bool  // tiles that live in registers
@@ -30,8 +32,12 @@ type fn struct {
 }
 
 func newFn(k *kernel, f *ir.Func, base val) *fn {
-	return &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
+	e := &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
 		base: base, inReg: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f)}
+	if f.Arena != nil {
+		e.end = *f.Arena
+	}
+	return e
 }
 
 // checksOf are the checks that f needs; it may be expanded many times.
@@ -101,20 +107,20 @@ func (e *fn) data(v *ir.Value) *memory {
 		lower.Fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
 	}
 	m := &memory{Layout: lower.RowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot}
-	m.lo, m.hi = e.bytesOf(v, t.Storage())
+	m.lo, m.hi = e.bytesOf(e.base, v, t.Storage())
 	e.mems[v] = m
 	return m
 }
 
 // tileAt is the place of a tile that is not in registers.
 func (e *fn) tileAt(v *ir.Value) place {
-	lo, hi := e.bytesOf(v, v.Type.(*ir.Tile).Storage())
+	lo, hi := e.bytesOf(e.base, v, v.Type.(*ir.Tile).Storage())
 	return place{arenaRoot, lo, hi}
 }
 
-// bytesOf is where in the arena v lies, if that and its size are known now.
-func (e *fn) bytesOf(v *ir.Value, dims []ir.Dim) (lo, hi int64) {
-	base, ok1 := intOf(e.base)
+// bytesOf is where in an arena v lies, if that and its size are known now.
+func (e *fn) bytesOf(base val, v *ir.Value, dims []ir.Dim) (lo, hi int64) {
+	from, ok1 := intOf(base)
 	size, ok2 := ir.Product(dims).Const()
 	if v.Arena == nil || !ok1 || !ok2 {
 		return 0, 0
@@ -123,23 +129,22 @@ func (e *fn) bytesOf(v *ir.Value, dims []ir.Dim) (lo, hi int64) {
 	if !ok {
 		return 0, 0
 	}
-	return base + at, base + at + size*int64(ir.DTypeOf(v.Type).Size())
+	return from + at, from + at + size*int64(ir.DTypeOf(v.Type).Size())
 }
 
 const arenaRoot = "arena"
 
-// place is the address of v in the block's arena, placeIn in any that is laid out the same.
-func (e *fn) place(v *ir.Value) val { return e.placeIn(e.arena, v) }
+// place is the address of v in the block's arena, placeIn in any, at an offset.
+func (e *fn) place(v *ir.Value) val { return e.placeIn(e.arena, e.base, v) }
 
-func (e *fn) placeIn(arena val, v *ir.Value) val {
+func (e *fn) placeIn(arena, base val, v *ir.Value) val {
 	if v.Arena == nil {
 		if v.Def != nil && v.Def.Kind == ir.Reshape {
 			return e.data(v.Def.Val("x")).ptr
 		}
 		lower.Fail(e.f.Span, "%s: %s has no place in the arena: PlanMemory has not run", e.f.Name, v.Name)
 	}
-	e.kernel.private = e.kernel.private || arena == e.arena
-	return e.offset(arena, e.add(e.base, e.dim(*v.Arena)))
+	return e.offset(arena, e.add(base, e.dim(*v.Arena)))
 }
 
 // declareTile is the tile that op makes.

@@ -46,6 +46,68 @@ func (k *Kernel) Demand(args []int64, ranks int) (d Demand, err error) {
 	return d, err
 }
 
+// blockNeed is the scratch of one block of f's. Compact: created tensors of all blocks are left out of it; whether
+// that can be is known only where all sizes are.
+func (g *gen) blockNeed(f *ir.Func) (need ir.Dim, compact bool) {
+	if g.planOf(f).deals() {
+		if n, ok := g.ownNeed(f, true); ok {
+			return ir.ConstDim(n), true
+		}
+	}
+	return g.need.Of(f), false
+}
+
+// ownNeed is that of f and what it calls; all: all blocks go through f.
+func (g *gen) ownNeed(f *ir.Func, all bool) (bytes int64, ok bool) {
+	if !all {
+		return g.need.Of(f).Const()
+	}
+	lo, hi, ok := g.extent(f)
+	most := int64(0)
+	f.Body.Walk(func(op *ir.Op) {
+		if op.Kind == ir.Call {
+			n, known := g.ownNeed(op.Callee(), g.planOf(f).holds[op])
+			most, ok = max(most, n), ok && known
+		}
+	})
+	return hi - lo + most, ok
+}
+
+// extent is from where to where in f's scratch what is a block's own lies. Large buffers come first: created
+// tensors often stand before all of it.
+func (g *gen) extent(f *ir.Func) (lo, hi int64, ok bool) {
+	ok = true
+	add := func(v *ir.Value) {
+		if v.Arena == nil || g.planOf(f).common[v] {
+			return
+		}
+		dims := ir.ShapeOf(v.Type)
+		if t, tile := v.Type.(*ir.Tile); tile {
+			dims = t.Storage()
+		}
+		at, known := v.Arena.Const()
+		size, sized := ir.Product(dims).Const()
+		if ok = ok && known && sized; !ok {
+			return
+		}
+		if hi == 0 || at < lo {
+			lo = at
+		}
+		hi = max(hi, (at+max(size, 1)*int64(ir.DTypeOf(v.Type).Size())+63)&^63)
+	}
+	f.WalkBlocks(func(b *ir.Block) {
+		for _, v := range b.Args {
+			add(v)
+		}
+		for _, op := range b.Ops {
+			for _, v := range op.Results {
+				add(v)
+			}
+		}
+	})
+	return lo, hi, ok
+}
+
 // common is what all blocks of a rank share: what is told, and created tensors. need is what one of them needs
 // for everything that it makes.
 func common(told int64, tensors bool, need ir.Dim) ir.Dim {
@@ -62,7 +124,9 @@ func Again(k Kernel, f *ir.Func, arena bool) (_ Kernel, err error) {
 	defer lower.Catch(&err)
 	k.Kind, k.Func, k.Blocks = f.Kind, f, ir.ConstDim(1)
 	g := newGen(Options{})
-	if arena {
+	if arena && k.Grid {
+		k.Arena, _ = g.blockNeed(f)
+	} else if arena {
 		k.Arena = g.need.Of(f)
 	}
 	if k.Grid {
