@@ -53,7 +53,7 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 			switch l.(type) {
 			case boundsLayer, signalLayer, orderLayer, coreLayer, valueLayer:
 				if p.followed() {
-					v.Given = givenInputs
+					v.Given = GivenInputs
 				}
 			}
 			rep.Verdicts = append(rep.Verdicts, v)
@@ -63,8 +63,8 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 	return rep
 }
 
-// givenInputs is what a verdict adds where what ranks do depends on data.
-const givenInputs = "for the given inputs: what ranks do depends on them"
+// GivenInputs is what a verdict adds where what ranks do depends on data.
+const GivenInputs = "for the given inputs: what ranks do depends on them"
 
 // followed reports whether a run had to take the given inputs to get through.
 func (p *Program) followed() bool {

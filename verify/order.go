@@ -171,7 +171,7 @@ func (o *order) whicheverCame(c clock, w *action) {
 		return
 	}
 	cands := o.candidates(w)
-	if oneSender(cands, w.strand) || o.most(w, cands, nothing) <= w.value {
+	if oneSender(cands, w.strand) || !w.eq && o.most(w, cands, nothing) <= w.value {
 		return // the first ones are required, or all of them
 	}
 	for k := range c {
@@ -179,7 +179,7 @@ func (o *order) whicheverCame(c clock, w *action) {
 			continue
 		}
 		for _, n := range cands {
-			if p := o.needs(n, k); p > c[k] && o.most(w, cands, func(m *action) bool { return o.needs(m, k) >= p }) < w.value {
+			if p := o.needs(n, k); p > c[k] && o.falseWithout(w, cands, func(m *action) bool { return o.needs(m, k) >= p }) {
 				c[k] = p
 			}
 		}
@@ -227,10 +227,10 @@ func (o *order) required(w *action) []*action {
 	got := map[int]bool{} // a strand's later notifies imply its earlier ones
 	for i := len(cands) - 1; i >= 0; i-- {
 		n := cands[i]
-		if n.strand == w.strand || n.value <= 0 || got[n.strand] || n.rank == w.rank && w.prev != nil && o.before(n, w.prev) {
+		if n.strand == w.strand || n.value == 0 || n.value < 0 && !w.eq || got[n.strand] || n.rank == w.rank && w.prev != nil && o.before(n, w.prev) {
 			continue
 		}
-		if o.most(w, cands, func(c *action) bool { return c == n || o.before(n, c) }) < w.value {
+		if o.falseWithout(w, cands, func(c *action) bool { return c == n || o.before(n, c) }) {
 			out = append(out, n)
 			got[n.strand] = true
 		}
@@ -249,6 +249,12 @@ func (o *order) candidates(w *action) []*action {
 	return out
 }
 
+// falseWithout reports whether w cannot return if what the function names has not happened: its cell holds too little, or, where
+// it waits for one value of a cell that is only added to, too much.
+func (o *order) falseWithout(w *action, cands []*action, missing func(*action) bool) bool {
+	return o.most(w, cands, missing) < w.value || w.eq && !o.isSet[w.cell] && o.least(w, cands, missing) > w.value
+}
+
 // most is the most that w's cell can hold when w looks, if what the function names has not happened. Credits
 // that are taken back count only where that must have happened.
 func (o *order) most(w *action, cands []*action, missing func(*action) bool) int64 {
@@ -258,6 +264,17 @@ func (o *order) most(w *action, cands []*action, missing func(*action) bool) int
 	total := int64(0)
 	for _, c := range cands {
 		if (c.value > 0 || o.before(c, w)) && !missing(c) {
+			total += c.value
+		}
+	}
+	return total
+}
+
+// least is the least that w's cell, which is only added to, can hold when w looks.
+func (o *order) least(w *action, cands []*action, missing func(*action) bool) int64 {
+	total := int64(0)
+	for _, c := range cands {
+		if (c.value < 0 || o.before(c, w)) && !missing(c) {
 			total += c.value
 		}
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 	o := r.order()
 	d := &discipline{o: o, r: r}
 	for _, c := range d.cells() {
+		d.fits(c)
 		d.setters(c)
 		d.equality(c)
 		d.stale(c)
@@ -99,6 +101,24 @@ func (d *discipline) find(code diag.Code, a *action, format string, args ...any)
 	return &d.findings[len(d.findings)-1]
 }
 
+// fits: a cell has 32 bits, and what is said of it holds for whole numbers.
+func (d *discipline) fits(c cell) {
+	set, added, taken := int64(0), int64(0), int64(0)
+	for _, n := range d.o.writes[c] {
+		switch {
+		case n.set:
+			set = max(set, n.value, -n.value)
+		case n.value > 0:
+			added += n.value
+		default:
+			taken -= n.value
+		}
+	}
+	if n := d.o.writes[c]; set+max(added, taken) > math.MaxInt32 && d.unsure == "" {
+		d.unsure = fmt.Sprintf("%s of rank %d may come to hold more than an INT32 (%s)", c.name(), c.device, n[0].op.Span)
+	}
+}
+
 // setters: a set must be ordered with every other write of its cell.
 func (d *discipline) setters(c cell) {
 	ws := d.o.writes[c]
@@ -136,7 +156,7 @@ func (d *discipline) takers(c cell) {
 			continue
 		}
 		for _, w := range d.o.waits[c] {
-			if d.o.unordered(n, w) && d.unsure == "" {
+			if d.o.unordered(n, w) && !d.falls(w) && d.unsure == "" {
 				d.unsure = fmt.Sprintf("%s takes credits from a cell of rank %d while %s may be waiting for them (%s)", n.who(w), c.device, w.who(n), n.op.Span)
 			}
 		}
@@ -156,12 +176,20 @@ func (d *discipline) equality(c cell) {
 			continue
 		}
 		cands := d.o.candidates(w)
-		if most := d.o.most(w, cands, nothing); most > w.value {
+		if most := d.o.most(w, cands, nothing); most > w.value && !d.falls(w) {
 			f := d.find(diag.EqualityWait, w, "%s of rank %d can reach %d before rank %d sees %d", c.name(), c.device, most, c.device, w.value)
 			d.noteWriters(f, cands, w)
 			f.Help("wait for at least the value: cmp=pld.WaitCmp.Ge")
 		}
 	}
+}
+
+// falls reports whether a wait for one value finds it in the end because others take credits from its cell, down to this value
+// and no further: that a buffer is empty, say. Nobody adds meanwhile.
+func (d *discipline) falls(w *action) bool {
+	cands := d.o.candidates(w)
+	adds := func(n *action) bool { return n.value > 0 && !d.o.before(n, w) }
+	return w.eq && d.o.least(w, cands, nothing) >= w.value && !slices.ContainsFunc(cands, adds)
 }
 
 // missedLevel: in a cell that is set, the last value that may stand there must satisfy the wait.

@@ -38,7 +38,7 @@ func (uniformLayer) Check(p *Program, s Scope) Verdict {
 	case unsure != "" && !agree:
 		v.Reason = unsure
 	case r.given.used:
-		v.Status, v.Given = Proved, givenInputs
+		v.Status, v.Given = Proved, GivenInputs
 	default:
 		v.Status = Proved
 	}

@@ -373,7 +373,7 @@ func (l scheduleLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 		v.Reason = fmt.Sprintf("all schedules, in %s; %s", plural(x.runs, "run"), x.reasons())
 	}
 	if v.Status == verify.Proved {
-		v.Reason += given(p, l.in)
+		v.Given = given(p, l.in)
 	}
 	return v
 }

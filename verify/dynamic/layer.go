@@ -9,7 +9,9 @@ package dynamic
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"ptoc/ir"
 	"ptoc/runtime/sim"
@@ -88,7 +90,7 @@ func (l memoryLayer) Check(p *verify.Program, s verify.Scope) verify.Verdict {
 	default:
 		v.Status = verify.Proved
 		v.Reason = fmt.Sprintf("%s: %s", plural(len(policies()), "run"), list(policies_))
-		v.Reason += given(p, l.in)
+		v.Given = given(p, l.in)
 	}
 	return v
 }
@@ -161,6 +163,9 @@ func (t *trace) wild() map[cellID]string {
 
 func (t *trace) wildness(c cellKey) string {
 	name := c.Mem.Name
+	if t.mayWrap(c) {
+		return fmt.Sprintf("a cell of %s may come to hold more than an INT32", name)
+	}
 	if e := t.cellRead(c); e != nil {
 		return fmt.Sprintf("a cell of %s is read as a value at %s", name, e.op.Span)
 	}
@@ -181,6 +186,22 @@ func (t *trace) wildness(c cellKey) string {
 		}
 	}
 	return ""
+}
+
+// mayWrap reports whether some order of its writes may take a cell beyond 32 bits.
+func (t *trace) mayWrap(c cellKey) bool {
+	set, added, taken := int64(0), int64(0), int64(0)
+	for _, n := range t.cells[c] {
+		switch v := int64(n.value); {
+		case n.set:
+			set = max(set, v, -v)
+		case v > 0:
+			added += v
+		default:
+			taken -= v
+		}
+	}
+	return set+max(added, taken) > math.MaxInt32
 }
 
 // cellRead is an access that reads a cell while a notify of it may be under way.
@@ -234,16 +255,16 @@ func (t *trace) levelsDiffer(c cellKey) bool {
 
 // given says on which inputs the answer rests, where it may rest on some.
 func given(p *verify.Program, in Inputs) string {
-	text := ""
+	var of []string
 	if dataDependent(p.Lowered) {
-		text = "; with the given inputs"
+		of = append(of, verify.GivenInputs)
 	}
 	for _, v := range p.Source.Func(p.Entry).Params() {
 		if _, ok := v.Type.(*ir.Tensor); !ok {
-			text += fmt.Sprintf("; %s = %v", v.Name, number(in, v.Name))
+			of = append(of, fmt.Sprintf("%s = %v", v.Name, number(in, v.Name)))
 		}
 	}
-	return text
+	return strings.Join(of, "; ")
 }
 
 // dataDependent reports whether a kernel's control flow or addresses depend on what it reads.
@@ -253,11 +274,25 @@ func dataDependent(m *ir.Module) bool {
 		if f.Kind != ir.InCore && f.Kind != ir.Chip {
 			continue
 		}
-		f.Body.Walk(func(op *ir.Op) {
-			if op.Kind == ir.Read && ir.DTypeOf(op.Result().Type).IsInt() {
-				found = true
-			}
-		})
+		f.Body.Walk(func(op *ir.Op) { found = found || op.Kind == ir.Read && isInteger(op.Result()) || decides(op) })
 	}
 	return found
+}
+
+// decides reports whether an op makes an integer, or an answer, of a number: all of these come from data.
+func decides(op *ir.Op) bool {
+	if op.Result() == nil || !isInteger(op.Result()) {
+		return false
+	}
+	for _, v := range op.Operands() {
+		if _, scalar := v.Type.(*ir.Scalar); scalar && ir.DTypeOf(v.Type).IsFloat() && !v.IsConst() {
+			return true
+		}
+	}
+	return false
+}
+
+func isInteger(v *ir.Value) bool {
+	_, scalar := v.Type.(*ir.Scalar)
+	return scalar && !ir.DTypeOf(v.Type).IsFloat()
 }

@@ -162,3 +162,30 @@ func TestWhatComesBeforeEitherOfTwoSignalsComesBeforeTheWaitForOne(t *testing.T)
 		t.Errorf("%s", reasons(r))
 	}
 }
+
+// Whether a number decides as an integer or as an answer to a comparison: the layers that run the program say that they saw one
+// choice of inputs only.
+func TestAnAnswerThatRestsOnItsInputsSaysSo(t *testing.T) {
+	for _, cond := range []string{"pl.read(x, [0, 0]) > 1000.0", "pl.cast(pl.read(x, [0, 0]), pl.INDEX) == 1000", "me == 1000"} {
+		r := verdict(t, `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]], signal: pl.InOut[pld.DistributedTensor[[1, 1], pl.INT32]]):
+    me = pld.rank(pld.get_comm_ctx(signal))
+    if `+cond+`:
+        pld.wait(signal, [0, 0], 1)
+    pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], y)
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
+    signal = pld.alloc_window_buffer([1, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(x[r], y[r], pld.window(signal, [1, 1], dtype=pl.INT32), device=r)
+`, 2, 1, nil)
+		for _, v := range r.Verdicts {
+			if v.Status != verify.Proved || strings.Contains(v.Given, "given inputs") != strings.Contains(cond, "read") {
+				t.Errorf("if %s: %s is %s, given %q", cond, v.Layer, v.Status, v.Given)
+			}
+		}
+	}
+}

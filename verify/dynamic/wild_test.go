@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ptoc/lang/diag"
 )
 
 // wildStep is a step on cells that the explorer has to order in every way: reads, waits for equality, sets.
@@ -191,4 +193,15 @@ func TestTheExplorerFindsEveryHangOfWaitsForEquality(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 300 hang", hangs)
+}
+
+// A cell has 32 bits: a wait for 1 << 30 hangs where two such credits have come before it looks.
+func TestACellThatOverflowsIsExplored(t *testing.T) {
+	add := wildStep{what: "add", rank: 0, val: 1 << 30}
+	p := wildProgram{{{what: "ge", rank: 0, val: 1 << 30}}, {add, add}}
+	for _, policy := range [][]string{{"memory"}, {"schedules"}} {
+		if r := check(t, fromText(t, p.text()), 2, 1, policy); !hasCode(r, diag.LostWait) {
+			t.Errorf("%s: %s", policy[0], r.Status())
+		}
+	}
 }
