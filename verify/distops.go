@@ -220,13 +220,10 @@ func (r *run) notify(fr *frame, op *ir.Op) {
 	if r.ghosts {
 		return
 	}
-	if v.mem.cells[d] == nil {
-		v.mem.cells[d] = map[int64]int64{}
-	}
 	if !a.set {
 		n += v.mem.cells[d][c.off]
 	}
-	v.mem.cells[d][c.off] = n
+	v.mem.setInt(d, c.off, n)
 	if r.values {
 		r.fill(v.mem, d, c.off, ir.INT32, r.same(1, r.space.Const(float64(n))))
 	}

@@ -79,6 +79,7 @@ type memory struct {
 	in    *strand // localMemory: that made it
 	data  map[int]*content
 	cells map[int]map[int64]int64
+	blurs map[int]bool // without values: devices whose integers are not all known
 	users map[int]bool // devices that it was dispatched to
 	named string       // the domain that a pass gave it
 	op    *ir.Op
@@ -360,7 +361,7 @@ func (r *run) fault(code diag.Code, op *ir.Op, format string, args ...any) {
 
 // newMemory makes an allocation. Windows and local memory are zero; host memory is what init says.
 func (r *run) newMemory(kind memoryKind, name string, bytes int64, op *ir.Op) *memory {
-	m := &memory{kind: kind, name: name, bytes: bytes, op: op, home: -1, data: map[int]*content{}, cells: map[int]map[int64]int64{}, users: map[int]bool{}}
+	m := &memory{kind: kind, name: name, bytes: bytes, op: op, home: -1, data: map[int]*content{}, cells: map[int]map[int64]int64{}, blurs: map[int]bool{}, users: map[int]bool{}}
 	r.mems = append(r.mems, m)
 	return m
 }

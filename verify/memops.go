@@ -99,6 +99,7 @@ func (r *run) write(fr *frame, op *ir.Op, x rect, data elems, add bool) {
 	device := x.v.deviceFor(fr)
 	cells := x.v.mem.cells[device]
 	if !r.values {
+		x.v.mem.blurs[device] = true
 		if cells != nil {
 			for _, s := range x.spans() {
 				for at := s.lo; at < s.hi; at += 4 {
@@ -131,10 +132,41 @@ func (r *run) setCell(m *memory, device int, off int64, t term.T) {
 	if !ok {
 		return
 	}
+	m.setInt(device, off, int64(n))
+}
+
+func (m *memory) setInt(device int, off, n int64) {
 	if m.cells[device] == nil {
 		m.cells[device] = map[int64]int64{}
 	}
-	m.cells[device][off] = int64(n)
+	m.cells[device][off] = n
+}
+
+// Without values, integers in windows are followed one by one, as long as nothing unknown is stored there: a program
+// may keep count of its calls in one.
+
+func followed(v *view) bool { return v.mem.kind == windowMemory && v.dt == ir.INT32 }
+
+// readInt is the integer at q, if it is known without values.
+func (r *run) readInt(fr *frame, op *ir.Op, q rect) (value, bool) {
+	device := q.v.deviceFor(fr)
+	if r.values || !followed(q.v) || q.v.mem.blurs[device] {
+		return value{}, false
+	}
+	r.read(fr, op, q)
+	return number(q.v.mem.cells[device][q.off*4]), true
+}
+
+// writeInt stores n at q without values; false: the write is like any other.
+func (r *run) writeInt(fr *frame, op *ir.Op, q rect, n value) bool {
+	device := q.v.deviceFor(fr)
+	if r.values || !followed(q.v) || !n.known {
+		return false
+	}
+	r.touch(fr, op, q, true, false, false)
+	r.step(1)
+	q.v.mem.setInt(device, q.off*4, n.i)
+	return true
 }
 
 // peer is the device that a peer operand names in v's domain; false: there is none.
@@ -267,6 +299,10 @@ func (r *run) readOp(fr *frame, op *ir.Op) {
 		fr.vals[res.ID] = r.lost(op)
 		return
 	}
+	if n, ok := r.readInt(fr, op, q); ok {
+		fr.vals[res.ID] = n
+		return
+	}
 	if data := r.read(fr, op, q); data != nil {
 		fr.vals[res.ID] = r.scalar(data.at(0), dt, op)
 		return
@@ -282,8 +318,9 @@ func (r *run) writeOp(fr *frame, op *ir.Op) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	if x, ok := r.rectangle(fr, op, v, idx, ones); ok {
-		r.write(fr, op, x, r.same(1, r.term(r.get(fr, op.Val("value")))), false)
+	n := r.get(fr, op.Val("value"))
+	if x, ok := r.rectangle(fr, op, v, idx, ones); ok && !r.writeInt(fr, op, x, n) {
+		r.write(fr, op, x, r.same(1, r.term(n)), false)
 	}
 }
 

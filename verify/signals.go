@@ -27,17 +27,7 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 	}
 	o := r.order()
 	d := &discipline{o: o, r: r}
-	for _, c := range d.cells() {
-		d.fits(c)
-		d.setters(c)
-		d.equality(c)
-		d.stale(c)
-		d.left(c)
-	}
-	d.asData()
-	if !hasErrors(d.findings) {
-		d.hangs() // otherwise a hang is only what such a fault may lead to
-	}
+	d.check(func(c cell) { d.left(p, s, c) })
 	v := Verdict{Findings: d.findings}
 	switch {
 	case hasErrors(v.Findings):
@@ -49,6 +39,21 @@ func (signalLayer) Check(p *Program, s Scope) Verdict {
 		v.Reason = fmt.Sprintf("%s, %s", plural(len(o.all), "event"), plural(len(d.cells()), "cell"))
 	}
 	return v
+}
+
+// check looks at everything; atEnd at what a cell holds when all is over.
+func (d *discipline) check(atEnd func(cell)) {
+	for _, c := range d.cells() {
+		d.fits(c)
+		d.setters(c)
+		d.equality(c)
+		d.stale(c)
+		atEnd(c)
+	}
+	d.asData()
+	if !hasErrors(d.findings) {
+		d.hangs() // otherwise a hang is only what such a fault may lead to
+	}
 }
 
 // divergent reports whether ranks call different collectives: then they hang in the library.
@@ -212,6 +217,18 @@ func (d *discipline) missedLevel(c cell, w *action) {
 	}
 }
 
+// runsOn reports whether the program is still right if it runs once more on what it has left.
+func (p *Program) runsOn(s Scope) bool {
+	s.Repeats++
+	r := p.run(s)
+	if r.gaveUp != "" {
+		return false
+	}
+	d := &discipline{o: r.order(), r: r}
+	d.check(func(cell) {})
+	return !hasErrors(d.findings) && d.unsure == "" && (orderLayer{}).Check(p, s).Status == Proved
+}
+
 func (d *discipline) noteWriters(f *Finding, ns []*action, w *action) {
 	said := map[*ir.Op]bool{}
 	for _, n := range ns {
@@ -291,13 +308,14 @@ func (d *discipline) reportStale(w, earlier, n *action) {
 		Help("give each protocol cells of its own, or take the credits back in between")
 }
 
-// left warns of cells that are not zero at the end.
-func (d *discipline) left(c cell) {
+// left warns of cells that are not zero at the end. One that is set may keep what it holds, if the next run is right all
+// the same: the program knows then which value comes next.
+func (d *discipline) left(p *Program, s Scope, c cell) {
 	if len(d.r.stuck) > 0 {
 		return
 	}
 	v := c.mem.cells[c.device][c.off]
-	if v == 0 || len(d.o.writes[c]) == 0 {
+	if v == 0 || len(d.o.writes[c]) == 0 || d.o.isSet[c] && p.runsOn(s) {
 		return
 	}
 	ns := d.o.writes[c]

@@ -376,7 +376,7 @@ func (e *event) change() string {
 	return fmt.Sprintf("adds %d", e.value)
 }
 
-// left warns of credits that nobody took.
+// left warns of credits that nobody took. Whether what a set has left misleads the next run, the signals layer says.
 func (r *report) left() {
 	for _, c := range sortedCells(r.o.t.cells) {
 		v := r.o.m.Sequential.Peek(c)
@@ -385,6 +385,9 @@ func (r *report) left() {
 		}
 		ns := r.o.t.cells[c]
 		n := ns[len(ns)-1]
+		if slices.ContainsFunc(ns, func(e *event) bool { return e.set }) {
+			continue
+		}
 		f := r.find(diag.CreditsLeft, n.op, n.path, "%s of rank %d holds %d when the program ends", elementName(c.Mem, c.Off), c.Mem.Device, v)
 		f.Severity = diag.Warning
 		if len(f.Helps) == 0 {
