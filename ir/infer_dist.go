@@ -105,7 +105,7 @@ func checkCopyRegion(op *Op, dst, src *Tensor) error {
 
 // AllReduceModes are the values of allreduce's mode. "mesh" is upstream's name for the algorithms in
 // which everybody talks to everybody; it picks between oneshot and push.
-var AllReduceModes = []string{"auto", "mesh", "ring", "central", "oneshot", "push"}
+var AllReduceModes = []string{"auto", "mesh", "ring", "central", "oneshot", "push", "eager"}
 
 func checkAllReduce(op *Op) error {
 	if n := op.Int("core_num"); n < 1 {
@@ -114,12 +114,35 @@ func checkAllReduce(op *Op) error {
 	if err := checkReducible(op); err != nil {
 		return err
 	}
+	if err := checkSlots(op); err != nil {
+		return err
+	}
 	for _, m := range AllReduceModes {
 		if op.Str("mode") == m {
 			return nil
 		}
 	}
 	return Errf(BadValue, "mode", "pld.tensor.allreduce mode must be one of %s, got %q", strings.Join(AllReduceModes, ", "), op.Str("mode"))
+}
+
+// checkSlots: slots [2, n] of the target's type and turns [cells, columns], both or neither. Whether they hold the
+// message of so many ranks is looked at where the algorithm is chosen.
+func checkSlots(op *Op) error {
+	slots, turns := op.Val("slots"), op.Val("turns")
+	if slots == nil && turns == nil {
+		return nil
+	}
+	if slots == nil || turns == nil {
+		return Errf(BadValue, "slots", "pld.tensor.allreduce takes slots and turns together or not at all")
+	}
+	s, dt := slots.Type.(*Tensor), DTypeOf(op.Val("target").Type)
+	if len(s.Dims) != 2 || !s.Dims[0].Is(2) || s.DType != dt {
+		return Errf(BadShape, "slots", "pld.tensor.allreduce slots must be [2, n] of %s like target, got %s", dt, s)
+	}
+	if n := len(ShapeOf(turns.Type)); n != 2 {
+		return Errf(BadRank, "turns", "pld.tensor.allreduce turns must have shape [1 + 2 * ranks, n], got %d dimensions", n)
+	}
+	return nil
 }
 
 func checkReducible(op *Op) error {

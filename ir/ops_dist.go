@@ -125,10 +125,13 @@ var copyParams = []Param{
 // Collectives. Host and device functions may call them; passes rewrite them into stdlib code.
 var (
 	AllReduce = collective("allreduce",
-		"Reduces target over all ranks, in place; every rank gets the same bits. mode: auto, mesh, ring, central, oneshot, push.",
+		"Reduces target over all ranks, in place; every rank gets the same bits. mode: auto, mesh, ring, central, oneshot, push, "+
+			"eager. slots and turns are memory for eager, which the compiler adds where it can.",
 		[]Param{{Name: "target", Kind: PWindow}, {Name: "signal", Kind: PWindow, Optional: true, DTypes: []DType{INT32}}, reduceParam,
 			{Name: "mode", Kind: AStr, Optional: true, KwOnly: true, Default: "auto"},
-			{Name: "core_num", Kind: AInt, Optional: true, KwOnly: true, Default: int64(1)}}, "target", checkAllReduce)
+			{Name: "core_num", Kind: AInt, Optional: true, KwOnly: true, Default: int64(1)},
+			{Name: "slots", Kind: PWindow, Optional: true, KwOnly: true},
+			{Name: "turns", Kind: PWindow, Optional: true, KwOnly: true, DTypes: []DType{INT32}}}, "target", checkAllReduce)
 	Barrier = collective("barrier", "No rank returns before every rank has called it.",
 		[]Param{{Name: "signal", Kind: PWindow, DTypes: []DType{INT32}}}, "signal", nil)
 	Broadcast_ = collective("broadcast", "Copies root's target to every rank's target.",
@@ -150,7 +153,9 @@ func collective(name, doc string, params []Param, returns string, check func(*Op
 		switch {
 		case p.Name == "signal":
 			eff = append(eff, Effect{Kind: Signals, Mem: p.Name}, Effect{Kind: Waits, Mem: p.Name})
-		case p.Name == "target":
+		case p.Name == "turns":
+			eff = append(eff, Effect{Kind: Signals, Mem: p.Name}, Effect{Kind: Waits, Mem: p.Name}, Effect{Kind: Reads, Mem: p.Name}, Effect{Kind: Writes, Mem: p.Name})
+		case p.Name == "target" || p.Name == "slots":
 			eff = append(eff, Effect{Kind: RemoteReads, Mem: p.Name}, Effect{Kind: RemoteWrites, Mem: p.Name},
 				Effect{Kind: Reads, Mem: p.Name}, Effect{Kind: Writes, Mem: p.Name})
 		case p.Kind == PMem:

@@ -36,15 +36,6 @@ func lowerCompositeOps(m *ir.Module, c *Context) {
 	}
 }
 
-// What the choice of mode="auto" and "mesh" rests on, measured on shared memory (docs/performance.md):
-// up to smallBytes signalling costs more than data, so that central wins; from largeBytes on the message
-// does not fit into the caches of all ranks, so that stores past them win.
-const (
-	smallBytes   = 4 << 10
-	largeBytes   = 4 << 20
-	oneshotBytes = 64 << 10 // mode="oneshot": the whole message must fit one tile
-)
-
 type composites struct {
 	m     *ir.Module
 	c     *Context
@@ -154,61 +145,4 @@ func (l *composites) template(b *ir.Builder, op *ir.Op) template {
 		return template{"all_to_all", []*ir.Value{op.Val("input"), op.Val("target"), signal}, nil}
 	}
 	panic("no library code for " + op.Kind.Name)
-}
-
-// allreduce picks the algorithm. target is [1, elements].
-func (l *composites) allreduce(op *ir.Op, target, signal *ir.Value) template {
-	t := target.Type.(*ir.Tensor)
-	size := int64(t.DType.Size())
-	elems, known := t.Dims[1].Const()
-	bytes := elems * size
-	consts := map[string]any{"op": op.Enum("op")}
-	mode := op.Str("mode")
-	chosen, why := "", ""
-	name := "allreduce_push"
-	switch {
-	case mode == "ring":
-		name, chosen = "allreduce_ring", "ring"
-	case !known && mode == "push":
-		name, chosen, why = "allreduce_push_by_size", "push", "length known at run time"
-		consts["large"] = largeBytes / size
-	case mode == "central", mode == "auto" && known && bytes <= smallBytes:
-		name, chosen = "allreduce_central", "central"
-		if known {
-			why = bytesText(bytes)
-		}
-	case !known:
-		small, first := smallBytes/size, "oneshot"
-		switch mode {
-		case "oneshot":
-			small = oneshotBytes / size
-		case "auto":
-			first = "central"
-		}
-		name, chosen = "allreduce_by_size", first+" or push"
-		why = fmt.Sprintf("length known at run time: %s up to %s", first, bytesText(small*size))
-		consts["small"], consts["large"], consts["central"] = small, largeBytes/size, first == "central"
-	case mode == "oneshot" && bytes <= oneshotBytes, mode != "push" && bytes <= smallBytes:
-		name, chosen, why = "allreduce_oneshot", "oneshot", bytesText(bytes)
-		consts["cap"] = max(elems, 1)
-	default:
-		chosen, why = "push", bytesText(bytes)
-		if bytes >= largeBytes {
-			why += ", streaming stores"
-		}
-		consts["stream"] = bytes >= largeBytes
-	}
-	l.c.Choices = append(l.c.Choices, Choice{At: op.Span, Op: "allreduce", Mode: mode, Chosen: chosen, Why: why, Bytes: bytes})
-	return template{name, []*ir.Value{target, signal}, consts}
-}
-
-// bytesText writes a size as people say it.
-func bytesText(n int64) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d B", n)
 }

@@ -52,6 +52,7 @@ const (
 	SignalsGiven                      // every host allreduce has a signal
 	DomainsNamed                      // every window allocation names its domain
 	HostLowered                       // no collectives in host functions
+	SlotsGiven                        // small allreduces have slots where that is possible
 	CompositesGone                    // no composite ops at all
 	TileOpsFused                      // elementwise tile ops, loads and stores only inside pl.fused
 	Fenced                            // streaming writes are fenced before every signal
@@ -83,8 +84,12 @@ var table = []Pass{
 	{Name: "LowerHostTensorCollectives", run: lowerHostTensorCollectives, Needs: Inlined | SignalsGiven | DomainsNamed, Makes: HostLowered, Lowers: true,
 		Doc: "turn host collectives into per-rank dispatches of library kernels"},
 
+	// After host collectives, whose kernels contain such allreduces too; before composites, which choose by it.
+	{Name: "AddEagerSlots", run: addEagerSlots, Needs: Inlined | DomainsNamed | HostLowered, Makes: SlotsGiven,
+		Doc: "give small allreduces windows in which peers leave their messages"},
+
 	// Before fusion: library code is tile code like the user's, and fuses with it.
-	{Name: "LowerCompositeOps", run: lowerCompositeOps, Needs: Inlined | HostLowered, Makes: CompositesGone, Breaks: Folded, Lowers: true,
+	{Name: "LowerCompositeOps", run: lowerCompositeOps, Needs: Inlined | HostLowered | SlotsGiven, Makes: CompositesGone, Breaks: Folded, Lowers: true,
 		Doc: "replace collectives inside kernels by inlined library code"},
 
 	// Again: what the library left for constants to decide is decided now.
@@ -125,6 +130,9 @@ var order = []constraint{
 	{"InlineFunctions", "LowerCompositeOps", "library code is inlined by the same splicing and must not find calls of inline functions left"},
 	{"SynthesizeAllreduceSignals", "MaterializeCommDomainScopes", "the new signal buffers need a domain too"},
 	{"MaterializeCommDomainScopes", "LowerHostTensorCollectives", "a collective is dispatched to exactly the ranks of its domain"},
+	{"MaterializeCommDomainScopes", "AddEagerSlots", "slots belong to the domain of the signal, which must be known"},
+	{"LowerHostTensorCollectives", "AddEagerSlots", "the kernels that it makes want slots too, and its calls must hand them over"},
+	{"AddEagerSlots", "LowerCompositeOps", "whether an allreduce has slots decides which algorithm it becomes"},
 	{"LowerHostTensorCollectives", "LowerCompositeOps", "the kernels that it makes contain the collectives that get lowered"},
 	{"LowerCompositeOps", "FuseTileOps", "library code should fuse like the user's; and fused loops may not contain collectives"},
 	{"LowerCompositeOps", "InsertCommFence", "the notifies and streaming stores that need fences come from library code"},

@@ -1,7 +1,7 @@
 # All-reduce, in place: data of every rank becomes the reduction over all ranks' data.
 #
-# Three algorithms; the compiler picks by the size of the message unless mode= names one. All take a
-# signal of at least one row per rank, any rank count, any length, and give the same bits everywhere.
+# Three algorithms; eager.pl and ring.pl have one more each. The compiler picks by the size of the message
+# unless mode= names one. All take a signal of at least one row per rank, any rank count, any length, and give the same bits everywhere.
 #
 # central, for messages of up to a few thousand bytes: everybody tells rank 0, which reads everything,
 #   reduces it, stores the result to everybody, and tells them. Rank 0 reads and writes n * B bytes, the
@@ -148,10 +148,14 @@ def allreduce_by_size(
     op: pl.Const[pld.ReduceOp],
     small: pl.Const[int],
     large: pl.Const[int],
+    central: pl.Const[bool],
 ):
-    """The choice of mode="auto" where the length is known only when the kernel runs: oneshot up to small
+    """The choice where the length is known only when the kernel runs: central or oneshot up to small
     elements. All ranks have the same length, so they agree."""
     if N <= small:
-        allreduce_oneshot(data, signal, op, small)
+        if central:
+            allreduce_central(data, signal, op)
+        else:
+            allreduce_oneshot(data, signal, op, small)
     else:
         allreduce_push_by_size(data, signal, op, large)

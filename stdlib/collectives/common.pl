@@ -25,6 +25,8 @@ R = pl.dynamic("R")    # rows of the data
 N = pl.dynamic("N")    # elements per row
 S = pl.dynamic("S")    # rows of the signal
 W = pl.dynamic("W")    # columns of the signal
+C = pl.dynamic("C")    # cells of the turns (eager.pl)
+L = pl.dynamic("L")    # and their columns
 M = pl.dynamic("M")    # any other extent
 
 CHUNK = 2048  # elements of one tile: 8 KiB of FP32 stay in the first-level cache

@@ -24,6 +24,13 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// eager is chosen on CPUs only, but may be named everywhere.
+func TestEager(t *testing.T) {
+	for _, ranks := range []int{1, 2, 3, 8, 11} {
+		t.Run(fmt.Sprintf("ranks=%d", ranks), func(t *testing.T) { checkExample(t, "../../stdlib/testdata/eager.pl", ranks) })
+	}
+}
+
 func checkExample(t *testing.T, file string, ranks int) {
 	_, r, err := runFile(file, ranks, Config{Races: true, StepLimit: 1e9})
 	if errors.Is(err, ErrMissing) {

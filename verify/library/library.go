@@ -42,6 +42,7 @@ var collectives = []collective{
 	allreduce("allreduce-oneshot", "oneshot", "Max", "NR, 1"),
 	allreduce("allreduce-push", "push", "Sum", "NR, 1"),
 	allreduce("allreduce-ring", "ring", "Sum", "2 * NR, NR"),
+	allreduce("allreduce-eager", "eager", "Sum", "NR, 1"),
 	{"broadcast", fmt.Sprintf(stage, "1, SIZE") + "pld.tensor.broadcast(data, signal, root=0)", "1, SIZE", "NR, 1", "1, SIZE", "1, SIZE", whole},
 	{"allgather", "pld.tensor.allgather(x, data, signal)", "NR, SIZE", "NR, 1", "1, SIZE", "NR, SIZE", rows},
 	{"all_to_all", "pld.tensor.all_to_all(x, data, signal)", "NR, SIZE", "NR, 1", "NR, SIZE", "NR, SIZE", rows},

@@ -24,6 +24,7 @@ const stageAll = "pl.store(pl.load(x, [0, 0], [%[1]s, 40]), [0, 0], data)"
 
 var collectives = []collective{
 	{"allreduce-auto", "pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum)", "[1, 40]", "[NR, 1]", stageAll, "1"},
+	{"allreduce-central", `pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum, mode="central")`, "[1, 40]", "[NR, 1]", stageAll, "1"},
 	{"allreduce-oneshot", `pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Max, mode="oneshot")`, "[1, 40]", "[NR, 1]", stageAll, "1"},
 	{"allreduce-push", `pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum, mode="push")`, "[1, 40]", "[NR, 1]", stageAll, "1"},
 	{"allreduce-ring", `pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Prod, mode="ring")`, "[1, 40]", "[2 * NR, NR]", stageAll, "1"},

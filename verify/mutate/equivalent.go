@@ -17,6 +17,7 @@ var equivalent = map[string]string{
 	"allreduce-central: Ge to Eq (pld.system.wait number 8)":             "the cell holds at most 0: rank 0's next answer comes after this rank's next credit",
 	"allreduce-central: swap with the next (pl.for number 2)":            "rank 0 takes its credits back before it answers instead of after: nobody else looks at its cells",
 	"allreduce-central: swap with the next (pld.system.notify number 6)": "the rank takes the credit of the answer in advance, before or after it asks: nobody else looks at the cell",
+	"allreduce-eager: duplicate (pld.system.notify number 1)":            "a mark that is set twice is set: it changes only two calls later",
 	"allreduce-ring: Ge to Eq (pld.system.wait number 3)":                "the cell holds at most 1: the neighbour's next credit comes after the next call's first step",
 	"allreduce-ring: set for add (pld.system.notify number 2)":           "the cell is 0 at this notify: its owner has taken the last credit back, by the steps in between",
 	"allreduce-ring: swap with the next (pld.system.wait number 3)":      "the rank takes credits back from another cell of its own than it waits for",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ptoc/codegen/cpp"
 	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/runtime/bench"
@@ -156,18 +157,18 @@ type rig struct {
 	elems                int64
 	chosen               string
 	allreduces, rewrites job
-	data                 int64 // offset of the window
-	calls                int   // of the last batch
+	dom                  native.Domain
+	inputs               []native.Buffer  // by rank
+	windows              map[string]int64 // offsets, by the kernels' parameters
+	calls                int              // of the last batch
 }
 
 // job is a kernel and its arguments, by rank.
 type job struct {
-	k    native.Kernel
-	args [][]native.Arg
+	k       native.Kernel
+	args    [][]native.Arg
+	callsAt int // the place of "calls" among them
 }
-
-// callsArg is the place of "calls" among the kernels' arguments.
-const callsArg = 5
 
 func startRig(ctx context.Context, dt ir.DType, mode string, ranks int, bytes int64) (*rig, error) {
 	r := &rig{dt: dt, elems: bytes / int64(dt.Size())}
@@ -203,39 +204,35 @@ func (r *rig) prepare(c *compiled) error {
 	for i := range all {
 		all[i] = i
 	}
-	dom, err := r.e.Domain(all)
-	if err != nil {
-		return err
-	}
-	if r.data, err = r.e.AllocWindow(r.elems * int64(r.dt.Size())); err != nil {
-		return err
-	}
-	signal, err := r.e.AllocWindow(signalBytes(ranks))
-	if err != nil {
+	var err error
+	if r.dom, err = r.e.Domain(all); err != nil {
 		return err
 	}
 	mod, err := r.e.Load(c.path)
 	if err != nil {
 		return err
 	}
-	var inputs []native.Buffer
 	for rank := range ranks {
 		b, err := r.e.Alloc(r.elems * int64(r.dt.Size()))
 		if err != nil {
 			return err
 		}
 		r.fill(b, rank)
-		inputs = append(inputs, b)
+		r.inputs = append(r.inputs, b)
 	}
-	for name, j := range map[string]*job{"allreduces": &r.allreduces, "rewrites": &r.rewrites} {
-		if j.k, err = r.e.Kernel(mod, name); err != nil {
+	r.windows = map[string]int64{}
+	for _, k := range c.kernels {
+		j := map[string]*job{"allreduces": &r.allreduces, "rewrites": &r.rewrites}[k.Name]
+		if j == nil {
+			continue
+		}
+		if j.k, err = r.e.Kernel(mod, k.Name); err != nil {
 			return err
 		}
 		for rank := range ranks {
-			d := native.InDomain(dom)
-			args := []native.Arg{native.Heap(inputs[rank].Offset), d, native.Int(r.data), d, native.Int(signal), native.Int(0)}
-			for range c.syms(name) { // NR is the only one
-				args = append(args, native.Int(int64(ranks)))
+			args, err := r.arguments(k, j, rank)
+			if err != nil {
+				return err
 			}
 			j.args = append(j.args, args)
 		}
@@ -243,8 +240,44 @@ func (r *rig) prepare(c *compiled) error {
 	return nil
 }
 
-// signalBytes is room for every mode's signal, one cell a cache line.
-func signalBytes(ranks int) int64 { return int64(64 * 2 * ranks * ranks) }
+// arguments are what a rank's kernel gets: its input, windows (those of the program and those that passes added), and
+// the number of calls, which comes with each batch.
+func (r *rig) arguments(k cpp.Kernel, j *job, rank int) ([]native.Arg, error) {
+	var args []native.Arg
+	for _, p := range k.Params {
+		t, memory := p.Type.(*ir.Tensor)
+		switch {
+		case !memory:
+			j.callsAt = len(args)
+			args = append(args, native.Int(0))
+		case !p.Window:
+			args = append(args, native.Heap(r.inputs[rank].Offset))
+		default:
+			at, err := r.window(p.Name, t)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, native.InDomain(r.dom), native.Int(at))
+		}
+	}
+	for range k.Syms { // NR is the only one
+		args = append(args, native.Int(int64(r.e.Ranks())))
+	}
+	return args, nil
+}
+
+// window is the allocation for a parameter of that name.
+func (r *rig) window(name string, t *ir.Tensor) (int64, error) {
+	if at, ok := r.windows[name]; ok {
+		return at, nil
+	}
+	bytes, err := t.Bytes().Eval(func(ir.Atom) (int64, bool) { return int64(r.e.Ranks()), true })
+	if err != nil {
+		return 0, err
+	}
+	r.windows[name], err = r.e.AllocWindow(bytes)
+	return r.windows[name], err
+}
 
 // fill writes small whole numbers, whose sums are exact in every dtype.
 func (r *rig) fill(b native.Buffer, rank int) {
@@ -265,7 +298,7 @@ func (r *rig) side(name string, j job) bench.Side {
 		r.calls = n
 		start := time.Now()
 		for rank, args := range j.args {
-			args[callsArg] = native.Int(int64(n))
+			args[j.callsAt] = native.Int(int64(n))
 			if _, err := r.e.Submit(rank, j.k, args); err != nil {
 				return nil, err
 			}
@@ -283,7 +316,7 @@ func (r *rig) verify() error {
 		return err
 	}
 	for rank := range r.e.Ranks() {
-		t, err := tensor.Wrap(r.dt, []int64{r.elems}, r.e.Window(rank, r.data, r.elems*int64(r.dt.Size())))
+		t, err := tensor.Wrap(r.dt, []int64{r.elems}, r.e.Window(rank, r.windows["data"], r.elems*int64(r.dt.Size())))
 		if err != nil {
 			return err
 		}
