@@ -25,7 +25,8 @@ type benchmark struct {
 	dtype   string // of flops
 }
 
-// Ranks that share a GPU are blocks: 64 of them, the most that there can be, fill about half of a large one.
+// Ranks that share a GPU have a block each where kernels have no pl.spmd: 64 of them, the most that there can be, fill
+// about half of a large one. The blocks of a pl.spmd loop fill it with one rank.
 const many = 64
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
@@ -49,6 +50,11 @@ func makeBenches() []benchmark {
 		{name: "gemm FP32, 8192 x 1024 x 1024", program: "gemm", replace: []string{"DTYPE", "FP32"}, defines: gemmSizes, ranks: many,
 			flops: 2 * many * m * n * k, dtype: "FP32"},
 	}
+	rowSizes, gemmSizes = map[string]string{"ROWS": size(many * rows), "COLS": size(cols)}, map[string]string{"M": size(many * m), "N": size(n), "K": size(k)}
+	out = append(out,
+		benchmark{name: "softmax FP32 in blocks, 16384 x 1024", program: "softmax_blocks", defines: rowSizes, ranks: 1, bytes: many * rows * cols * 8},
+		benchmark{name: "gemm BF16 in blocks, 8192 x 1024 x 1024", program: "gemm_blocks", replace: []string{"DTYPE", "BF16"}, defines: gemmSizes, ranks: 1,
+			flops: 2 * many * m * n * k, dtype: "BF16"})
 	for _, mode := range []string{"oneshot", "push"} {
 		for _, ranks := range []int{2, 4, 8} {
 			for _, elems := range []int{1 << 10, 1 << 18} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,6 +195,40 @@ func TestTooLittleMemoryForScratchMeansFewerBlocks(t *testing.T) {
 		}
 		if int64(b.Data[0]) != c.blocks || int64(b.Data[8+2])|int64(b.Data[8+3])<<8 != c.arena<<4 {
 			t.Errorf("%d MB for each block and %d for all: %v, not %d blocks", c.arena, c.common, b.Data, c.blocks)
+		}
+	}
+}
+
+// Blocks that wait side by side: the report is of one of them, cell and value alike, even if the first to say what it
+// waits for got it.
+func TestTheReportIsOfOneBlock(t *testing.T) {
+	const text = `@pl.jit.incore
+def step(sig: pl.InOut[pld.DistributedTensor[[8, 1], pl.INT32]], me: pl.Scalar[pl.INDEX]):
+    if me == 0:
+        for b in pl.spmd(4):
+            pld.system.wait(sig, [b, 0], b + 5)
+    else:
+        i = 0
+        while i < 300:
+            i = i + 1
+        pld.system.notify(sig, 0, [i - 300, 0], 5)
+        pld.system.notify(sig, 0, [1 + i - 300, 0], 6)
+
+@pl.jit.host
+def main():
+    s_buf = pld.alloc_window_buffer([8, 1], dtype=pl.INT32)
+    sig = pld.window(s_buf, [8, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(sig, r, device=r)
+`
+	for seed := range uint64(6) {
+		_, err := program(t, text, 2, &cudasim.Driver{Seed: seed, NsPerStep: 1000})
+		if err == nil {
+			t.Fatal("no error")
+		}
+		m := regexp.MustCompile(`sig\[(\d), 0\] is 0, expected >= (\d)`).FindStringSubmatch(show(err))
+		if m == nil || m[1] != "2" && m[1] != "3" || m[2][0] != m[1][0]+5 || !strings.Contains(show(err), "E0720") {
+			t.Errorf("seed %d: %q in\n%s", seed, m, show(err))
 		}
 	}
 }
