@@ -24,6 +24,9 @@ func (r *run) host(f *ir.Func) {
 				r.given.scalars = map[string]bool{}
 			}
 			r.given.scalars[p.Name] = true
+			if dt := ir.DTypeOf(p.Type); !dt.IsFloat() {
+				r.space.Whole(p.Name, dt == ir.BOOL)
+			}
 			hc.args = append(hc.args, value{t: r.space.Leaf(p.Name, 0), why: f.Body.Ops[0]})
 			continue
 		}
@@ -56,6 +59,9 @@ func (r *run) hostTensor(name string, repeat int, dims []int64, dt ir.DType, dir
 		named := *m
 		named.name = label
 		r.space.Name(label, func(i int64) string { return named.elementName(i * size) })
+		if dt.IsInt() || dt == ir.BOOL {
+			r.space.Whole(label, dt == ir.BOOL)
+		}
 		element := r.space.Leaf
 		if dir == ir.Out {
 			element = r.space.Undef

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"ptoc/ir"
@@ -53,7 +54,7 @@ func Check(p *Program, names []string, scopes []Scope) *Report {
 			switch l.(type) {
 			case boundsLayer, signalLayer, orderLayer, coreLayer, valueLayer:
 				if p.followed() {
-					v.Given = GivenInputs
+					v.Given = strings.TrimPrefix(v.Given+"; "+GivenInputs, "; ")
 				}
 			}
 			rep.Verdicts = append(rep.Verdicts, v)

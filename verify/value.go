@@ -99,7 +99,53 @@ func (c *comparison) compare() Verdict {
 	case c.numeric > 0:
 		return Verdict{Reason: fmt.Sprintf("%d of %d elements are not sums, maxima or moves of inputs; they are equal on random inputs", c.numeric, c.elems)}
 	}
-	return Verdict{Status: Proved, Reason: fmt.Sprintf("%s, symbolically", plural(int(c.elems), "element"))}
+	v := Verdict{Status: Proved, Reason: fmt.Sprintf("%s, symbolically", plural(int(c.elems), "element"))}
+	if countsIntegers(c.p.Source) {
+		v.Given = "as long as no integer overflows"
+	}
+	return v
+}
+
+// countsIntegers reports whether kernels compute with integers that are data: terms are numbers of any size, but these wrap.
+func countsIntegers(m *ir.Module) bool {
+	found := false
+	for _, f := range m.Funcs {
+		if f.Kind == ir.Host || f.Kind == ir.Golden {
+			continue
+		}
+		f.Body.Walk(func(op *ir.Op) { found = found || mayOverflow(op) })
+	}
+	return found
+}
+
+// mayOverflow reports whether an op makes integers that may be larger than its operands.
+func mayOverflow(op *ir.Op) bool {
+	isInts := func(t ir.Type) bool { dt := ir.DTypeOf(t); return dt.IsInt() && dt != ir.BOOL }
+	if op.Kind.Composite {
+		return (op.Enum("op").Is("Sum") || op.Enum("op").Is("Prod")) && isInts(op.Val("target").Type)
+	}
+	if op.Enum("atomic").Is("Add") {
+		for _, e := range op.Kind.Effects {
+			if e.Atomic != "" && isInts(op.Val(e.Mem).Type) {
+				return true
+			}
+		}
+	}
+	if op.Result() == nil || !isInts(op.Result().Type) || isScalar(op.Result().Type) && ir.DTypeOf(op.Result().Type) == ir.INDEX {
+		return false
+	}
+	switch op.Kind.Scalar {
+	case "add", "sub", "mul", "neg", "abs", "shl":
+		return true
+	}
+	switch op.Kind {
+	case ir.Sum, ir.Prod, ir.MatMul, ir.MatMulAcc:
+		return true
+	case ir.Cast:
+		from := ir.DTypeOf(op.Val("x").Type)
+		return !isScalar(op.Result().Type) && (from.IsFloat() || from.Size() > ir.DTypeOf(op.Result().Type).Size())
+	}
+	return false
 }
 
 // expected gives the elements that parameter i should hold after a repeat.

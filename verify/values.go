@@ -240,7 +240,7 @@ func (r *run) scalarResult(op *ir.Op, vals []value, allKnown bool) value {
 	if r.given.used && out.why != nil && !dt.IsFloat() {
 		// The run holds for the given inputs only by now: what is chosen by them needs no term.
 		if n, ok := r.given.integer(out); ok {
-			return number(n)
+			return number(interp.WrapInt(dt, n))
 		}
 	}
 	return out
@@ -285,9 +285,23 @@ func elementOp(op *ir.Op) string {
 			}
 			return "trunc"
 		}
-		return "id"
+		return narrowed(to, from)
 	}
 	return op.Kind.Scalar
+}
+
+// narrowed is the op that a cast from one integer type to another is. INT8 keeps the low bits; that a larger integer fits in an
+// INT32 is taken for granted (mayOverflow says so), as scalars become wider and INT32 again by and by.
+func narrowed(to, from ir.DType) string {
+	switch {
+	case to.IsFloat() || from.IsFloat() || from == ir.BOOL:
+		return "id"
+	case to == ir.BOOL:
+		return "nonzero"
+	case to == ir.INT8 && from != ir.INT8:
+		return "wrap.INT8"
+	}
+	return "id"
 }
 
 func product(dims []int64) int64 {

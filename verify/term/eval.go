@@ -21,6 +21,8 @@ var folds = map[string]func(x []float64) float64{
 	"cmp.GT": func(x []float64) float64 { return truth(x[0] > x[1]) }, "cmp.GE": func(x []float64) float64 { return truth(x[0] >= x[1]) },
 	"and": func(x []float64) float64 { return truth(x[0] != 0 && x[1] != 0) }, "or": func(x []float64) float64 { return truth(x[0] != 0 || x[1] != 0) },
 	"logical_not": func(x []float64) float64 { return truth(x[0] == 0) },
+	"nonzero":     func(x []float64) float64 { return truth(x[0] != 0) },
+	"wrap.INT8":   func(x []float64) float64 { return x[0] - 256*math.Floor((x[0]+128)/256) },
 	"sel": func(x []float64) float64 {
 		if x[0] != 0 {
 			return x[1]
@@ -44,7 +46,7 @@ func truth(b bool) float64 {
 // Tolerance is what Close forgives, relative: programs round their constants to FP32.
 const Tolerance = 1e-5
 
-// Values computes terms for one random choice of the inputs, each in (0.5, 2): away from the poles
+// Values computes terms for one random choice of the inputs, each in (0.5, 2), or a whole number above 0: away from the poles
 // and the cancellations that would hide or invent differences.
 type Values struct {
 	s    *Space
@@ -132,7 +134,7 @@ func (v *Values) dot(a, b []T) (float64, bool) {
 	return total, true
 }
 
-// input is a number in (0.5, 2) made from the leaf's name by an FNV hash.
+// input is a number made from the leaf's name by an FNV hash.
 func (v *Values) input(name string, i uint64) float64 {
 	h := uint64(14695981039346656037) ^ v.salt*0x9e3779b97f4a7c15
 	for _, c := range []byte(name) {
@@ -142,7 +144,15 @@ func (v *Values) input(name string, i uint64) float64 {
 	h ^= h >> 29
 	h *= 0xbf58476d1ce4e5b9
 	h ^= h >> 32
-	return 0.5 + 1.5*float64(h>>11)/float64(1<<53)
+	unit := float64(h>>11) / float64(1<<53)
+	switch top := v.s.whole[name]; top {
+	case 0:
+		return 0.5 + 1.5*unit
+	case 1:
+		return math.Floor(2 * unit)
+	default:
+		return 1 + math.Floor(unit*float64(top))
+	}
 }
 
 // Close compares two terms for these inputs. Terms that have no numbers are not close.

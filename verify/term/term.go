@@ -27,6 +27,7 @@ type Space struct {
 	ops   names
 	leafs names
 	texts map[string]func(i int64) string
+	whole map[string]int64 // inputs that are whole numbers: the largest
 	canon map[T]T
 	size  int
 
@@ -77,7 +78,7 @@ const (
 
 // NewSpace returns a space that holds only 0.
 func NewSpace() *Space {
-	s := &Space{table: make([]T, 1<<10), texts: map[string]func(int64) string{}, canon: map[T]T{}}
+	s := &Space{table: make([]T, 1<<10), texts: map[string]func(int64) string{}, whole: map[string]int64{}, canon: map[T]T{}}
 	for _, op := range []string{"", "leaf", "sum", "mul", "max", "min", "vec", "dot"} {
 		s.ops.of(op)
 	}
@@ -169,6 +170,14 @@ func (s *Space) Undef(name string, i int64) T {
 
 // Name says how Text writes the elements of an input.
 func (s *Space) Name(leaf string, element func(i int64) string) { s.texts[leaf] = element }
+
+// Whole says that the elements of an input are whole numbers; true and false are 1 and 0.
+func (s *Space) Whole(leaf string, truth bool) {
+	s.whole[leaf] = 99
+	if truth {
+		s.whole[leaf] = 1
+	}
+}
 
 // IsUndef reports whether t is such an element.
 func (s *Space) IsUndef(t T) bool { return s.nodes[t].undef }
