@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptoc/ir"
+	"ptoc/lang/entry"
 )
 
 // Program is what the layers look at: one host program, before and after lowering.
@@ -55,43 +56,19 @@ func (p *Program) Ended() string {
 	return fmt.Sprintf("budget: %v are over", p.budget())
 }
 
-// NewProgram picks the host function called entry, or the only one that no other calls. lowered may
-// be nil.
-func NewProgram(file string, source, lowered *ir.Module, entry string) (*Program, error) {
+// NewProgram is the program that begins at the host function of that name, or at the one that entry.Find chooses.
+// lowered may be nil.
+func NewProgram(file string, source, lowered *ir.Module, name string) (*Program, error) {
 	if lowered == nil {
 		lowered = source
 	}
-	p := &Program{File: file, Source: source, Lowered: lowered, Final: lowered, Entry: entry, runs: map[runKey]*run{}}
-	if entry != "" {
-		if f := source.Func(entry); f == nil || f.Kind != ir.Host {
-			return nil, fmt.Errorf("%s has no host function called %s", file, entry)
-		}
-		return p, nil
+	p := &Program{File: file, Source: source, Lowered: lowered, Final: lowered, runs: map[runKey]*run{}}
+	f, d := entry.Find(source, nil, name, false)
+	if d != nil {
+		return nil, d
 	}
-	var names []string
-	called := callees(source)
-	for _, f := range source.Funcs {
-		if f.Kind == ir.Host && !called[f] {
-			names = append(names, f.Name)
-		}
-	}
-	if len(names) != 1 {
-		return nil, fmt.Errorf("%s has %s (%s): name the one to verify with --entry", file, plural(len(names), "host function"), strings.Join(names, ", "))
-	}
-	p.Entry = names[0]
+	p.Entry = f.Name
 	return p, nil
-}
-
-func callees(m *ir.Module) map[*ir.Func]bool {
-	out := map[*ir.Func]bool{}
-	for _, f := range m.Funcs {
-		f.Body.Walk(func(op *ir.Op) {
-			if op.Kind == ir.Call {
-				out[op.Callee()] = true
-			}
-		})
-	}
-	return out
 }
 
 // golden is the specification of the entry, or nil.

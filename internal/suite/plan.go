@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,6 @@ import (
 	"ptoc/codegen/toolchain"
 	"ptoc/internal/snapshot"
 	"ptoc/internal/textdiff"
-	"ptoc/ir"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/passes/opt"
@@ -205,24 +203,4 @@ func listOf(err error) *diag.List {
 		return list
 	}
 	return &diag.List{}
-}
-
-// hosts are the host functions that no other calls.
-func hosts(m *ir.Module) []string {
-	called := map[*ir.Func]bool{}
-	for _, f := range m.Funcs {
-		f.Body.Walk(func(op *ir.Op) {
-			if op.Kind == ir.Call {
-				called[op.Callee()] = true
-			}
-		})
-	}
-	var out []string
-	for _, f := range m.Funcs {
-		if f.Kind == ir.Host && !called[f] {
-			out = append(out, f.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/diag"
+	"ptoc/lang/entry"
 	"ptoc/runtime/run"
 	"ptoc/verify"
 	"ptoc/verify/load"
@@ -96,10 +97,10 @@ func largest(outs []run.Output) string {
 // verifications are one test per host function and number of ranks.
 func (p *program) verifications(m *ir.Module) []*Test {
 	var out []*Test
-	for _, entry := range hosts(m) {
+	for _, host := range entry.Hosts(m) {
 		for _, n := range p.ranks {
-			out = append(out, &Test{File: p.file, What: "verify " + entry, Ranks: n,
-				run: func(ctx context.Context, t *Test) { p.verify(ctx, t, entry) }})
+			out = append(out, &Test{File: p.file, What: "verify " + host.Name, Ranks: n,
+				run: func(ctx context.Context, t *Test) { p.verify(ctx, t, host.Name) }})
 		}
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
+	"ptoc/lang/entry"
 	"ptoc/lang/source"
 	"ptoc/passes"
 	"ptoc/runtime/controller"
@@ -67,7 +68,7 @@ func load(o *Options) (*unit, error) {
 }
 
 // checkFile fills checked and entry.
-func (u *unit) checkFile(entry string) error {
+func (u *unit) checkFile(name string) error {
 	l := u.warnings
 	u.checked, u.dims = check.Read(u.file, check.Options{Defines: u.o.Defines, Entry: u.o.Entry, Set: u.o.Set, Context: u.o.ctx}, l)
 	if u.o.interrupted() != nil {
@@ -76,7 +77,7 @@ func (u *unit) checkFile(entry string) error {
 	if l.HasErrors() {
 		return l
 	}
-	f, d := findEntry(u.checked, u.file, entry)
+	f, d := entry.Find(u.checked, u.file, name, true)
 	if d != nil {
 		return d
 	}
@@ -193,77 +194,6 @@ func refused(err error) error {
 		return diag.New(diag.NotInKernel, e.Span, "%s", e.Msg)
 	}
 	return err
-}
-
-// findEntry chooses the function to run: the one that is named, else main, else the only host
-// function, else the only kernel that no other calls.
-func findEntry(m *ir.Module, file *source.File, name string) (*ir.Func, *diag.Diagnostic) {
-	runnable := candidates(m)
-	var names []string
-	for _, f := range runnable {
-		names = append(names, f.Name)
-		if f.Name == name {
-			return f, nil
-		}
-	}
-	if f := m.Func(name); f != nil {
-		d := diag.New(diag.NoEntry, f.Span, "%s function %s cannot be run by itself", f.Kind, name)
-		if len(names) > 0 {
-			d.Help("what calls it can: --entry %s", names[0])
-		}
-		return nil, d
-	}
-	if name != "" && len(runnable) == 0 {
-		return nil, diag.New(diag.NoEntry, file.Span(0, 0), "--entry %s defines no function that can be run", name)
-	}
-	best := preferred(runnable)
-	switch {
-	case best != nil:
-		return best, nil
-	case len(runnable) == 0:
-		return nil, diag.New(diag.NoEntry, file.Span(0, 0), "%s defines no function that can be run", file.Name).
-			Help("a program starts at a function under @pl.jit.host; a single kernel can be run too")
-	}
-	d := diag.New(diag.NoEntry, file.Span(0, 0), "%s defines several functions that can be run: %s", file.Name, diag.Listed(names))
-	return nil, d.Help("choose one: --entry %s", names[0])
-}
-
-// candidates are the host functions, and the kernels that no function calls.
-func candidates(m *ir.Module) []*ir.Func {
-	called := map[*ir.Func]bool{}
-	for _, f := range m.Funcs {
-		f.Body.Walk(func(op *ir.Op) {
-			if op.Kind == ir.Call {
-				called[op.Callee()] = true
-			}
-		})
-	}
-	var out []*ir.Func
-	for _, f := range m.Funcs {
-		if f.Kind == ir.Host || !called[f] && (f.Kind == ir.Chip || f.Kind == ir.InCore) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-func preferred(fs []*ir.Func) *ir.Func {
-	var hosts []*ir.Func
-	for _, f := range fs {
-		if f.Kind == ir.Host {
-			hosts = append(hosts, f)
-		}
-		if f.Kind == ir.Host && f.Name == "main" {
-			return f
-		}
-	}
-	switch {
-	case len(hosts) == 1:
-		return hosts[0]
-	case len(hosts) == 0 && len(fs) == 1:
-		return fs[0]
-	}
-	return nil
 }
 
 // golden is the specification of the entry, in a module that no lowering pass has touched.

@@ -8,6 +8,7 @@ import (
 	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
+	"ptoc/lang/entry"
 	"ptoc/lang/source"
 	"ptoc/passes"
 	"ptoc/verify"
@@ -35,8 +36,7 @@ type Unit struct {
 	Checked *ir.Module
 	Syms    map[string]int64 // what -D gives dims
 
-	entry string
-	o     Options
+	o Options
 }
 
 // File reads and checks the file of that name. The error is a *diag.List or *diag.Diagnostic.
@@ -59,9 +59,6 @@ func Source(f *source.File, o Options) (*Unit, error) {
 	if list.HasErrors() {
 		return nil, list
 	}
-	if e := u.Checked.Func(o.Entry); e != nil && e.Kind == ir.Host {
-		u.entry = o.Entry
-	}
 	return u, nil
 }
 
@@ -71,6 +68,10 @@ const firstOfBackend = "FuseTileOps"
 // Program lowers the unit for a number of ranks: as far as reports can still name lines, and as far as the
 // code generators want it.
 func (u *Unit) Program(ranks int) (*verify.Program, error) {
+	host, d := entry.Find(u.Checked, u.File, u.o.Entry, false)
+	if d != nil {
+		return nil, d
+	}
 	var names []string
 	for _, p := range passes.Passes() {
 		if p.Name == firstOfBackend {
@@ -82,11 +83,11 @@ func (u *Unit) Program(ranks int) (*verify.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	final, err := u.lower(passes.Options{Ranks: ranks, Watch: verify.WatchSync(u.entry, verify.StepsInCompile)})
+	final, err := u.lower(passes.Options{Ranks: ranks, Watch: verify.WatchSync(host.Name, verify.StepsInCompile)})
 	if err != nil {
 		return nil, err
 	}
-	p, err := verify.NewProgram(u.File.Name, u.Checked, lowered, u.entry)
+	p, err := verify.NewProgram(u.File.Name, u.Checked, lowered, host.Name)
 	if err != nil {
 		return nil, err
 	}
