@@ -3,10 +3,9 @@ package ptx
 import (
 	"maps"
 
+	ll "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/types"
-
-	ll "github.com/llir/llvm/ir"
 
 	"ptoc/codegen/abi"
 	"ptoc/ir"
@@ -89,20 +88,17 @@ func (e *fn) byFirst(b *ir.Block, from, to int) {
 	ops := b.Ops[from:to]
 	next := hazards{}
 	var tell []*ir.Value
+	var slots []*memory
 	for _, op := range ops {
 		next.join(e.accesses(op))
 		for _, r := range op.Results {
 			if e.plan.told[r] {
-				tell = append(tell, r)
-				next[place{root: r}] |= writes
+				tell, slots = append(tell, r), append(slots, e.slot(r))
+				next[slots[len(slots)-1].at()] |= writes
 			}
 		}
 	}
 	e.before(ops[0], next, false)
-	slots := make([]*memory, len(tell))
-	for i, v := range tell {
-		slots[i] = e.slot(v)
-	}
 	before, others := e.order.clone(), e.b
 	in, out := e.label("first"), e.label("all")
 	others.NewCondBr(e.grid.first, in, out)
@@ -119,23 +115,31 @@ func (e *fn) byFirst(b *ir.Block, from, to int) {
 	end.NewBr(out)
 	e.at(out)
 	e.order.join(before)
-	later := map[*ir.Value]bool{}
-	for _, op := range b.Ops[to:] {
-		for _, v := range free(op) {
-			later[v] = true
-		}
-	}
-	for _, op := range ops {
-		for _, r := range op.Results {
-			if later[r] && !e.plan.told[r] {
-				e.only(r, out, end, others)
-			}
-		}
+	for _, v := range e.resultsUsed(ops, b.Ops[to:]) {
+		e.only(v, out, end, others)
 	}
 	for i, v := range tell {
 		e.before(ops[0], hazards{slots[i].at(): reads}, true)
 		e.hear(v, slots[i])
 	}
+}
+
+// resultsUsed are results of ops that later ones use, without those that are told.
+func (e *fn) resultsUsed(ops, later []*ir.Op) (out []*ir.Value) {
+	used := map[*ir.Value]bool{}
+	for _, op := range later {
+		for _, v := range free(op) {
+			used[v] = true
+		}
+	}
+	for _, op := range ops {
+		for _, r := range op.Results {
+			if used[r] && !e.plan.told[r] {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 // only gives a value that block 0 has made to what follows.
