@@ -62,7 +62,7 @@ func (g *generator) phase() {
 	if g.r.IntN(3) == 0 {
 		g.line(0, "pl.store(pl.load(x, [%d, 0], [1, 4]) + pl.load(y, [%d, 0], [1, 4]), [%d, 0], y)", row, to, to)
 	}
-	switch g.r.IntN(7) {
+	switch g.r.IntN(12) {
 	case 0: // push to a neighbour, which answers when it has read
 		peer, from := "right", "left"
 		if g.r.IntN(2) == 0 {
@@ -118,6 +118,54 @@ func (g *generator) phase() {
 		g.line(1, "pld.tile.remote_store(pl.load(x, [i, 0], [1, 4]), data, peer=pl.cast(pl.read(x, [%d, 0]), pl.INDEX) %% n, offsets=[me, 0])", row)
 		g.meet(cell)
 		g.line(0, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", g.r.IntN(3), g.r.IntN(4))
+		g.meet(cell)
+	case 7: // a box at the neighbour that is full or empty, by sets and waits for equality
+		g.line(0, "pld.put(data, right, x, [%d, 0], [%d, 0], [1, 4])", to, row)
+		g.line(0, "pld.notify(signal, right, [0, %d], 1, op=pld.NotifyOp.Set)", cell)
+		g.line(0, "pld.wait(signal, [0, %d], 1, cmp=pld.WaitCmp.Eq)", cell)
+		g.line(0, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", to, g.r.IntN(4))
+		g.line(0, "pld.notify(signal, me, [0, %d], 0, op=pld.NotifyOp.Set)", cell)
+		g.line(0, "pld.notify(signal, left, [1, %d], 1, op=pld.NotifyOp.Set)", cell)
+		g.line(0, "pld.wait(signal, [1, %d], 1, cmp=pld.WaitCmp.Eq)", cell)
+		g.line(0, "pld.notify(signal, me, [1, %d], 0, op=pld.NotifyOp.Set)", cell)
+	case 8: // a flag that is up until the neighbour has read
+		g.line(0, "pl.store(pl.load(x, [%d, 0], [1, 4]), [%d, 0], data)", row, to)
+		g.line(0, "pld.notify(signal, me, [0, %d], 1)", cell)
+		g.line(0, "pld.notify(signal, right, [1, %d], 1)", cell)
+		g.line(0, "pld.wait(signal, [1, %d], 1)", cell)
+		g.line(0, "pld.notify(signal, me, [1, %d], -1)", cell)
+		g.line(0, "pl.store(pld.remote_load(data, left, [%d, 0], [1, 4]), [%d, 0], y)", to, g.r.IntN(4))
+		g.line(0, "pld.notify(signal, left, [0, %d], -1)", cell)
+		g.line(0, "pld.wait(signal, [0, %d], 0, cmp=pld.WaitCmp.Eq)", cell)
+	case 9: // iterations or blocks of the ranks meet
+		g.line(0, "for b in pl.%s(3):", g.one("spmd", "parallel", "range"))
+		g.line(1, "pld.put(data, right, x, [b, 0], [%s, 0], [1, 4])", g.one("b", "b", "3 - b"))
+		g.line(1, "pld.notify(signal, right, [0, %s], 1)", g.one("b", "b", "0"))
+		if g.r.IntN(2) == 0 {
+			g.line(0, "for b in pl.%s(3):", g.one("spmd", "parallel", "range"))
+		}
+		g.line(1, "pld.wait(signal, [0, b], 1)")
+		g.line(1, "pld.notify(signal, me, [0, b], -1)")
+		g.line(1, "pl.store(pl.load(data, [b, 0], [1, 4]), [%s, 0], y)", g.one("b", "b", "3 - b", "0"))
+		g.meet(cell)
+	case 10: // data that a third rank tells of, or the second one itself
+		g.line(0, "if me == 0:")
+		g.line(1, "pld.put(data, 1 %% n, x, [%d, 0], [%d, 0], [1, 4])", to, row)
+		g.line(1, "pld.notify(signal, 2 %% n, [0, %d], 1)", cell)
+		g.line(0, "if me == 2 %% n:")
+		g.line(1, "pld.wait(signal, [0, %d], 1)", cell)
+		g.line(1, "pld.notify(signal, me, [0, %d], -1)", cell)
+		g.line(1, "pld.notify(signal, 1 %% n, [1, %d], 1)", cell)
+		g.line(0, "if me == 1 %% n:")
+		g.line(1, "pld.wait(signal, [1, %d], 1)", cell)
+		g.line(1, "pld.notify(signal, me, [1, %d], -1)", cell)
+		g.line(1, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", to, g.r.IntN(4))
+		g.meet(cell)
+	case 11: // a get of what a neighbour has published, and an add to it by somebody
+		g.line(0, "pld.put(data, %s, x, [%d, 0], [%d, 0], [1, 4], atomic=pld.AtomicType.Add)", g.one("right", "left", "0", "me"), to, row)
+		g.meet(cell)
+		g.line(0, "pld.get(data, %s, data, [%d, 0], [%d, 0], [1, 4])", g.one("right", "left", "0"), 3-to, to)
+		g.line(0, "pl.store(pl.load(data, [%d, 0], [1, 4]), [%d, 0], y)", 3-to, g.r.IntN(4))
 		g.meet(cell)
 	default: // one rank hands on to the next
 		g.line(0, "if me > 0:")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"ptoc/ir"
@@ -73,7 +74,7 @@ func one(t *testing.T, seed uint64, n int, tally map[string]int) {
 		complain(fmt.Sprintf("%d schedules have %d different outputs", schedules, outcomes))
 	case r.Status() == verify.Proved && dynamic.Status() == verify.Counterexample:
 		complain("the dynamic layers say " + summary(dynamic))
-	case reports(r, "E0605", "E0606") && hangs < schedules:
+	case reports(r, "E0605", "E0606") && (hangs == 0 || hangs < schedules && !strings.Contains(text, "WaitCmp.Eq")): // which may be missed
 		complain(fmt.Sprintf("%d of %d schedules hang", hangs, schedules))
 	case r.Status() != verify.Counterexample && (hangs > 0 || outcomes > 1):
 		tally["not checked, and wrong"]++

@@ -91,8 +91,14 @@ func (n *event) knows(q int) int32 {
 }
 
 // required adds to the clock of a wait, for each strand, the longest beginning of its trace without the end of
-// which the cell could not hold enough.
+// which the cell could not hold enough; for a wait for one value, without which it would hold too much, as well.
 func (t *trace) required(w *event) (grew bool) {
+	grew = t.requiredBy(w, 1)
+	return w.eq && t.requiredBy(w, -1) || grew
+}
+
+// requiredBy looks at what raises the cell (sign 1) or lowers it (-1).
+func (t *trace) requiredBy(w *event, sign int64) (grew bool) {
 	base := int64(0)  // what has been there before the wait begins
 	var open []*event // may have happened
 	prior := w.prior()
@@ -100,19 +106,19 @@ func (t *trace) required(w *event) (grew bool) {
 		switch {
 		case n.strand == w.strand && n.tick < w.tick || n.strand != w.strand && prior != nil && int(prior.clock.of(n.strand)) > n.tick:
 			base += int64(n.value)
-		case n.strand == w.strand || before(w, n) || n.value <= 0:
-			// Credits taken back count only where that must have happened.
+		case n.strand == w.strand || before(w, n) || sign*int64(n.value) <= 0:
+			// What goes the other way counts only where that must have happened.
 		default:
 			open = append(open, n)
 		}
 	}
-	missing := int64(w.value) - base
+	missing := sign * (int64(w.value) - base)
 	if missing <= 0 {
 		return false
 	}
 	for q := range w.clock {
 		if q != w.strand {
-			grew = w.clock.raise(q, longest(open, q, missing)) || grew
+			grew = w.clock.raise(q, longest(open, q, sign, missing)) || grew
 		}
 	}
 	return grew
@@ -120,7 +126,7 @@ func (t *trace) required(w *event) (grew bool) {
 
 // longest is the largest k such that the notifies that can happen before q's k-th event give less than
 // what is missing.
-func longest(open []*event, q int, missing int64) int32 {
+func longest(open []*event, q int, sign, missing int64) int32 {
 	ks := make([]int32, len(open))
 	for i, n := range open {
 		ks[i] = n.knows(q)
@@ -133,7 +139,7 @@ func longest(open []*event, q int, missing int64) int32 {
 		total := int64(0)
 		for _, n := range open {
 			if n.knows(q) < ks[mid] {
-				total += int64(n.value)
+				total += sign * int64(n.value)
 			}
 		}
 		if total < missing {

@@ -189,3 +189,40 @@ def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.F
 		}
 	}
 }
+
+// A wait for a flag to be down comes after the notify that takes it down, and after all that this releases.
+func TestAWaitForAFlagToBeTakenDownOrders(t *testing.T) {
+	text := `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
+         data: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]], flag: pl.InOut[pld.DistributedTensor[[1, 2], pl.INT32]]):
+    me = pld.rank(pld.get_comm_ctx(flag))
+    n = pld.nranks(pld.get_comm_ctx(flag))
+    right = (me + 1) % n
+    left = (me + n - 1) % n
+    pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], data)
+    pld.notify(flag, me, [0, 0], 1)
+    pld.notify(flag, right, [0, 1], 1)
+    pld.wait(flag, [0, 1], 1)
+    pld.notify(flag, me, [0, 1], -1)
+    pl.store(pld.remote_load(data, left, [0, 0], [1, 8]), [0, 0], y)
+    pld.notify(flag, left, [0, 0], -1)
+    pld.wait(flag, [0, 0], 0, cmp=pld.WaitCmp.Eq)
+    pl.store(pl.load(x, [0, 0], [1, 8]) * 2.0, [0, 0], data)
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
+    data = pld.alloc_window_buffer([1, 8], dtype=pl.FP32)
+    flag = pld.alloc_window_buffer([1, 2], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(x[r], y[r], pld.window(data, [1, 8], dtype=pl.FP32), pld.window(flag, [1, 2], dtype=pl.INT32), device=r)
+`
+	if r := verdict(t, text, 3, 2, nil); r.Status() != verify.Proved {
+		t.Errorf("with the wait: %s", r.Status())
+	}
+	without := strings.Replace(text, "    pld.wait(flag, [0, 0], 0, cmp=pld.WaitCmp.Eq)\n", "", 1)
+	if r := verdict(t, without, 3, 2, nil); !hasCode(r, diag.DataRace) {
+		t.Errorf("without the wait: %s", r.Status())
+	}
+}
