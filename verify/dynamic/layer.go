@@ -256,7 +256,7 @@ func (t *trace) levelsDiffer(c cellKey) bool {
 // given says on which inputs the answer rests, where it may rest on some.
 func given(p *verify.Program, in Inputs) string {
 	var of []string
-	if dataDependent(p.Lowered) {
+	if dataDependent(p.Source) { // what library code reads, it has written itself
 		of = append(of, verify.GivenInputs)
 	}
 	for _, v := range p.Source.Func(p.Entry).Params() {
@@ -271,7 +271,7 @@ func given(p *verify.Program, in Inputs) string {
 func dataDependent(m *ir.Module) bool {
 	found := false
 	for _, f := range m.Funcs {
-		if f.Kind != ir.InCore && f.Kind != ir.Chip {
+		if f.Kind != ir.InCore && f.Kind != ir.Chip && f.Kind != ir.Inline {
 			continue
 		}
 		f.Body.Walk(func(op *ir.Op) { found = found || op.Kind == ir.Read && isInteger(op.Result()) || decides(op) })

@@ -21,8 +21,14 @@ func TestNoLibraryCollectiveRaisesAnAlarmInThreeCallsInARow(t *testing.T) {
 			}
 			for _, n := range []int{1, 2, 3, 5, 8} {
 				begin := time.Now()
-				if r := check(t, u, n, 1, layers); r.Status() != verify.Proved {
+				r := check(t, u, n, 1, layers)
+				if r.Status() != verify.Proved {
 					t.Errorf("%d ranks:%s", n, reasons(r))
+				}
+				for _, v := range r.Verdicts {
+					if v.Given != "" {
+						t.Errorf("%d ranks: %s holds %s, but what the library does depends on no input", n, v.Layer, v.Given)
+					}
 				}
 				t.Logf("%d ranks: %v", n, time.Since(begin).Round(time.Microsecond))
 			}
