@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ptoc/runtime/run"
 	"ptoc/verify"
 	"ptoc/verify/dynamic"
 	"ptoc/verify/load"
@@ -55,6 +56,9 @@ Layers: ` + strings.Join(layerNames(), ", ") + ".",
 			if err := knownLayers(names); err != nil {
 				return err
 			}
+			if budget <= 0 {
+				return usagef("--budget must be more than 0, got %v", budget)
+			}
 			return verifyFiles(cmd, args, o, verifyScopes{counts, repeats, names, budget, look})
 		},
 	}
@@ -92,6 +96,9 @@ func verifyFiles(cmd *cobra.Command, files []string, o load.Options, s verifySco
 		for _, n := range s.ranks {
 			p, err := u.Program(n)
 			if err != nil {
+				return err
+			}
+			if err := run.CheckInputs(p.Source.Func(p.Entry), s.ins); err != nil {
 				return err
 			}
 			if s.emit != "" {

@@ -25,13 +25,28 @@ type inputs struct {
 	seed    uint64
 }
 
-func parseInputs(entry *ir.Func, o *Options) (*inputs, error) {
-	in := &inputs{entry: entry, specs: map[string]tensor.Spec{}, files: map[string]*tensor.Tensor{}, scalars: map[string]interp.Value{}, seed: o.Seed}
-	for _, text := range o.Ins {
+// CheckInputs reports what is wrong with the texts of --in for a program that begins at entry.
+func CheckInputs(entry *ir.Func, texts []string) error {
+	_, err := readInputs(entry, texts)
+	return err
+}
+
+func readInputs(entry *ir.Func, texts []string) (*inputs, error) {
+	in := &inputs{entry: entry, specs: map[string]tensor.Spec{}, files: map[string]*tensor.Tensor{}, scalars: map[string]interp.Value{}}
+	for _, text := range texts {
 		if err := in.add(text); err != nil {
 			return nil, err
 		}
 	}
+	return in, nil
+}
+
+func parseInputs(entry *ir.Func, o *Options) (*inputs, error) {
+	in, err := readInputs(entry, o.Ins)
+	if err != nil {
+		return nil, err
+	}
+	in.seed = o.Seed
 	for i, p := range entry.Params() {
 		_, memory := p.Type.(*ir.Tensor)
 		_, given := in.scalars[p.Name]
