@@ -171,6 +171,7 @@ func (r *run) enqueue(fr *frame, op *ir.Op, f *ir.Func, args []value, device int
 			a.mem.mem.users[int(device)] = true
 		}
 	}
+	r.step(stepsOfMemory)
 	rk := r.ranks[device]
 	rk.dispatches = append(rk.dispatches, dispatch{f: f, args: args, syms: fr.syms, at: op})
 }

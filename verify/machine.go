@@ -131,6 +131,7 @@ const (
 	maxValueTerms  = 4_000_000
 	maxTraceLength = 400_000
 	maxClocks      = 16 << 20 // numbers in all clocks of a run
+	stepsOfMemory  = 64       // what an allocation costs, or a call of a kernel
 )
 
 // giveUp ends a run.
@@ -361,6 +362,7 @@ func (r *run) fault(code diag.Code, op *ir.Op, format string, args ...any) {
 
 // newMemory makes an allocation. Windows and local memory are zero; host memory is what init says.
 func (r *run) newMemory(kind memoryKind, name string, bytes int64, op *ir.Op) *memory {
+	r.step(stepsOfMemory)
 	m := &memory{kind: kind, name: name, bytes: bytes, op: op, home: -1, data: map[int]*content{}, cells: map[int]map[int64]int64{}, blurs: map[int]bool{}, users: map[int]bool{}}
 	r.mems = append(r.mems, m)
 	return m
