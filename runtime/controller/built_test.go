@@ -188,7 +188,7 @@ func TestAWrongCellIsReported(t *testing.T) {
 			var text strings.Builder
 			diag.RenderOne(&text, d, diag.Options{})
 			for _, want := range []string{"E0720", "rank 0 waits for ever", "sig[0, 0] is 0, expected >= 1", "exchange.pl:2:1", "exchange.pl:1:1",
-				"step signals sig; ranks [0, 1] wait themselves", "sig[1, 0] is 1", "rank 1 waiting here"} {
+				"no kernel of this run notifies sig[0, 0]", "step signals sig[1, 0] instead", "sig[1, 0] is 1", "rank 1 waiting here"} {
 				if !strings.Contains(text.String(), want) {
 					t.Errorf("no %q in\n%s", want, text.String())
 				}

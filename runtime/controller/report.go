@@ -269,22 +269,68 @@ func (t *target) name(offset int64) string {
 	return t.value().Name + tensor.ShapeString(idx)
 }
 
-// notifiers says which ops signal the window, and who could still reach them.
+// notifiers says which ops can signal the cell, and who could still reach them; where none can, which ones signal
+// other cells of the window.
 func (r *reporter) notifiers(d *diag.Diagnostic, k *failure.Rank, w *target) {
+	type notifier struct {
+		t    *target
+		e    ir.MemEffect
+		cell string
+	}
+	var here, elsewhere []notifier
 	seen := map[source.Span]bool{} // an op of the library stands where it was called from
-	any := false
 	for _, t := range r.windows(k.Wait.Offset) {
 		for _, e := range ir.FuncEffects(t.site.callee()) {
-			if e.Kind != ir.Signals || e.Mem != t.value() || seen[e.Op.Span] {
+			if e.Kind != ir.Signals || e.Mem != t.value() || seen[e.Op.Span] || k.Wait.Cmp == abi.Ge && takesBack(e.Op) {
 				continue
 			}
-			seen[e.Op.Span], any = true, true
-			d.Note(e.Op.Span, "%s of %s signals %s; %s", e.Op.Kind.Name, t.site.callee().Name, t.value().Name, r.who(t))
+			seen[e.Op.Span] = true
+			n := notifier{t, e, t.value().Name}
+			if cell, ok := t.cellOf(e); ok {
+				n.cell = cell
+			}
+			if n.cell == t.value().Name || n.cell == t.name(k.Wait.Offset) {
+				here = append(here, n)
+			} else {
+				elsewhere = append(elsewhere, n)
+			}
 		}
 	}
-	if !any {
-		d.Note(source.Span{}, "no kernel of this run notifies %s", w.value().Name)
+	for _, n := range here {
+		d.Note(n.e.Op.Span, "%s of %s signals %s; %s", n.e.Op.Kind.Name, n.t.site.callee().Name, n.cell, r.who(n.t))
 	}
+	if len(here) > 0 {
+		return
+	}
+	d.Note(source.Span{}, "no kernel of this run notifies %s", w.name(k.Wait.Offset))
+	for _, n := range elsewhere {
+		d.Note(n.e.Op.Span, "%s of %s signals %s instead", n.e.Op.Kind.Name, n.t.site.callee().Name, n.cell)
+	}
+}
+
+// takesBack reports whether a notify only ever makes its cell smaller: no wait for "at least" ends by it.
+func takesBack(op *ir.Op) bool {
+	if op.Kind != ir.Notify || op.Enum("op") != ir.NotifyOp.Of("AtomicAdd") {
+		return false
+	}
+	v, ok := op.Val("value").ConstInt()
+	return ok && v <= 0
+}
+
+// cellOf is the one cell that an effect is on, where it is the same for all ranks and all turns.
+func (t *target) cellOf(e ir.MemEffect) (string, bool) {
+	if e.Op.Kind != ir.Notify || e.View != e.Mem { // offsets in a view are not those in the window
+		return "", false
+	}
+	var idx []int64
+	for _, v := range e.Op.Vals("offsets") {
+		n, ok := v.ConstInt()
+		if !ok {
+			return "", false
+		}
+		idx = append(idx, n)
+	}
+	return t.value().Name + tensor.ShapeString(idx), true
 }
 
 // who says what the ranks that were given a kernel do now.

@@ -42,7 +42,7 @@ var failures = []struct {
 	{"wait before notify", `
     pld.system.wait(sig, [0, 0], 1)  # HERE
     pld.system.notify(sig, (me + 1) % n, [0, 0], 1)
-`, []string{"E0720", "waits for ever", "sig[0, 0] is 0, expected >= 1", "pld.system.notify of step signals sig", "wait themselves"}},
+`, []string{"E0720", "waits for ever", "sig[0, 0] is 0, expected >= 1", "pld.system.notify of step signals sig[0, 0]; ", "wait themselves"}},
 	{"missing notify", `
     if me != 0:
         pld.system.notify(sig, (me + 1) % n, [0, 0], 1)
@@ -51,7 +51,14 @@ var failures = []struct {
 	{"wrong cell", `
     pld.system.notify(sig, (me + 1) % n, [1, 0], 1)
     pld.system.wait(sig, [2, 0], 1)  # HERE
-`, []string{"E0720", "sig[2, 0] is 0, expected >= 1", "sig[1, 0] is 1"}},
+`, []string{"E0720", "sig[2, 0] is 0, expected >= 1", "sig[1, 0] is 1",
+		"no kernel of this run notifies sig[2, 0]", "signals sig[1, 0] instead"}},
+	{"a credit that is taken back ends no wait", `
+    if me == 7:
+        pld.system.notify(sig, me, [me, 0], 1)
+    pld.system.wait(sig, [0, 0], 1)  # HERE
+    pld.system.notify(sig, me, [0, 0], -1)
+`, []string{"E0720", "pld.system.notify of step signals sig; ", "ranks [0, 1, 2] wait themselves"}},
 	{"rank that returns early", `
     if me == 1:
         return
