@@ -39,9 +39,10 @@ A program may say how it is tested, in comments at its beginning:
   # ranks: 2..4
   # define: N=16
   # repeats: 3
+  # in: scale=0.5
 
 The exit code is 0 if nothing failed and 1 if something did. With --strict it is
-3 if something was not checked, or if there was nothing to test.`,
+3 if something was not checked or skipped, or if there was nothing to test.`,
 		Example: "  ptoc test kernels/\n  ptoc test ring.pl --ranks 2,8 --backend native,sim --run golden\n  ptoc test snapshots/ --update",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -54,6 +55,9 @@ The exit code is 0 if nothing failed and 1 if something did. With --strict it is
 				return usagef("--run: %v", err)
 			}
 			if o.Defines, err = pairs("-D", defines); err != nil {
+				return err
+			}
+			if _, err := pairs("--in", o.Inputs); err != nil {
 				return err
 			}
 			if backends != "" {
@@ -86,9 +90,10 @@ The exit code is 0 if nothing failed and 1 if something did. With --strict it is
 	f.StringVar(&layers, "layers", "", "verify in these layers only: `A,B`")
 	f.StringVar(&match, "run", "", "only tests whose name (\"ring.pl: golden expected, native, 4 ranks\") matches this `regexp`")
 	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")
+	f.StringArrayVar(&o.Inputs, "in", nil, "`NAME=SPEC`: an input of the functions that have such a parameter, as for ptoc run")
 	f.IntVarP(&o.Jobs, "jobs", "j", runtime.GOMAXPROCS(0), "how many tests run at a time")
 	f.BoolVar(&o.Update, "update", false, "rewrite snapshots with what comes out")
-	f.BoolVar(&strict, "strict", false, "fail, with exit code 3, if something was not checked")
+	f.BoolVar(&strict, "strict", false, "fail, with exit code 3, if something was not checked or skipped")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long a run may go on while no rank gets on")
 	return cmd
 }

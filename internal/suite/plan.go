@@ -25,7 +25,10 @@ import (
 // Name is what Options.Match looks at: "ring.pl: golden expected, native, 4 ranks".
 func (t *Test) Name() string {
 	name := t.File + ": " + t.What
-	if t.Ranks > 0 {
+	switch {
+	case t.Ranks == 1:
+		name += ", 1 rank"
+	case t.Ranks > 1:
 		name += fmt.Sprintf(", %d ranks", t.Ranks)
 	}
 	return name
@@ -71,7 +74,7 @@ func (o *Options) plan(ctx context.Context, file string) []*Test {
 	if err != nil {
 		return broken(file, err)
 	}
-	p := &program{o: o, file: file, repeats: max(h.repeats, 1), ranks: DefaultRanks, defines: maps.Clone(h.defines)}
+	p := &program{o: o, file: file, repeats: max(h.repeats, 1), ranks: DefaultRanks, defines: maps.Clone(h.defines), inputs: h.inputs}
 	if p.fixed = o.Ranks != nil || h.ranks != nil; o.Ranks != nil {
 		p.ranks = o.Ranks
 	} else if h.ranks != nil {
@@ -82,6 +85,10 @@ func (o *Options) plan(ctx context.Context, file string) []*Test {
 	if err != nil {
 		return broken(file, err)
 	}
+	if name := p.strayInput(u.Checked); name != "" {
+		return broken(file, fmt.Errorf("# in: no function of this program has a parameter %s", name))
+	}
+	p.override(o.Inputs)
 	return append(p.goldens(u.Checked), p.verifications(u.Checked)...)
 }
 
@@ -116,9 +123,10 @@ type header struct {
 	ranks   []int
 	repeats int
 	defines map[string]string
+	inputs  []string // NAME=SPEC
 }
 
-var headerLine = regexp.MustCompile(`^#\s*(ranks|repeats|define):\s*(.*?)\s*$`)
+var headerLine = regexp.MustCompile(`^#\s*(ranks|repeats|define|in):\s*(.*?)\s*$`)
 
 func headerOf(text string) (header, error) {
 	h := header{defines: map[string]string{}}
@@ -136,6 +144,8 @@ func headerOf(text string) (header, error) {
 			h.ranks, err = ParseRanks(m[2])
 		case "repeats":
 			h.repeats, err = strconv.Atoi(m[2])
+		case "in":
+			err = h.input(m[2])
 		default:
 			err = h.define(m[2])
 		}
@@ -153,6 +163,16 @@ func (h *header) define(text string) error {
 			return fmt.Errorf("want NAME=VALUE, got %q", s)
 		}
 		h.defines[name] = value
+	}
+	return nil
+}
+
+func (h *header) input(text string) error {
+	for _, s := range strings.Fields(text) {
+		if name, _, ok := strings.Cut(s, "="); !ok || name == "" {
+			return fmt.Errorf("want NAME=SPEC, got %q", s)
+		}
+		h.inputs = append(h.inputs, s)
 	}
 	return nil
 }

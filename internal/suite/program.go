@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ptoc/codegen/toolchain"
@@ -23,6 +24,45 @@ type program struct {
 	fixed   bool // somebody asked for just these
 	repeats int
 	defines map[string]string
+	inputs  []string // NAME=SPEC
+}
+
+// inputsOf are the inputs that are given to an entry: others are another one's.
+func (p *program) inputsOf(entry *ir.Func) []string {
+	var out []string
+	for _, text := range p.inputs {
+		if takes(entry, nameOf(text)) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// override gives inputs that count more than those of the same names.
+func (p *program) override(inputs []string) {
+	for _, text := range inputs {
+		p.inputs = slices.DeleteFunc(p.inputs, func(old string) bool { return nameOf(old) == nameOf(text) })
+	}
+	p.inputs = append(p.inputs, inputs...)
+}
+
+// strayInput is the name of an input that nothing in the file takes, or nothing.
+func (p *program) strayInput(m *ir.Module) string {
+	for _, text := range p.inputs {
+		if !slices.ContainsFunc(m.Funcs, func(f *ir.Func) bool { return f.Kind != ir.Golden && takes(f, nameOf(text)) }) {
+			return nameOf(text)
+		}
+	}
+	return ""
+}
+
+func nameOf(input string) string {
+	name, _, _ := strings.Cut(input, "=")
+	return name
+}
+
+func takes(f *ir.Func, param string) bool {
+	return slices.ContainsFunc(f.Params(), func(p *ir.Value) bool { return p.Name == param })
 }
 
 // goldens are one test per golden function, number of ranks and backend.
@@ -40,20 +80,20 @@ func (p *program) goldens(m *ir.Module) []*Test {
 		for _, backend := range p.o.backends() {
 			for _, n := range ranks {
 				out = append(out, &Test{File: p.file, What: "golden " + g.Name + ", " + backend, Ranks: n,
-					run: func(ctx context.Context, t *Test) { p.golden(ctx, t, entry.Name, backend) }})
+					run: func(ctx context.Context, t *Test) { p.golden(ctx, t, entry, backend) }})
 			}
 		}
 	}
 	return out
 }
 
-func (p *program) golden(ctx context.Context, t *Test, entry, backend string) {
+func (p *program) golden(ctx context.Context, t *Test, entry *ir.Func, backend string) {
 	if _, err := toolchain.Find(); backend == "native" && err != nil {
 		t.end(Skipped, "there is no C++ compiler")
 		return
 	}
-	r, err := run.Run(ctx, run.Options{File: p.file, Entry: entry, Defines: p.defines, Ranks: t.Ranks, Backend: backend,
-		Check: true, Timeout: p.o.Timeout})
+	r, err := run.Run(ctx, run.Options{File: p.file, Entry: entry.Name, Defines: p.defines, Ranks: t.Ranks, Backend: backend,
+		Ins: p.inputsOf(entry), Check: true, Timeout: p.o.Timeout})
 	if err == nil {
 		err = r.Err()
 	}
@@ -100,14 +140,14 @@ func (p *program) verifications(m *ir.Module) []*Test {
 	for _, host := range entry.Hosts(m) {
 		for _, n := range p.ranks {
 			out = append(out, &Test{File: p.file, What: "verify " + host.Name, Ranks: n,
-				run: func(ctx context.Context, t *Test) { p.verify(ctx, t, host.Name) }})
+				run: func(ctx context.Context, t *Test) { p.verify(ctx, t, host) }})
 		}
 	}
 	return out
 }
 
-func (p *program) verify(ctx context.Context, t *Test, entry string) {
-	u, err := load.File(p.file, load.Options{Defines: p.defines, Entry: entry, Context: ctx})
+func (p *program) verify(ctx context.Context, t *Test, entry *ir.Func) {
+	u, err := load.File(p.file, load.Options{Defines: p.defines, Entry: entry.Name, Context: ctx})
 	if err != nil {
 		t.fail(err)
 		return
@@ -121,7 +161,9 @@ func (p *program) verify(ctx context.Context, t *Test, entry string) {
 	if layers == nil {
 		layers = verify.Available()
 	}
-	r := verify.Check(prog, layers, []verify.Scope{prog.Scope(t.Ranks, p.repeats, u.Syms)})
+	scope := prog.Scope(t.Ranks, p.repeats, u.Syms)
+	scope.Inputs = p.inputsOf(entry)
+	r := verify.Check(prog, layers, []verify.Scope{scope})
 	switch r.Status() {
 	case verify.Proved:
 		t.pass("proved")

@@ -21,6 +21,7 @@ type Options struct {
 	Backends []string          // "native", "sim"; nil: native where there is a compiler, else sim
 	Layers   []string          // of verification; nil: all that there are
 	Defines  map[string]string // for every program, over what it says itself
+	Inputs   []string          // NAME=SPEC: the same, where a function has a parameter of that name
 	Match    *regexp.Regexp    // only tests with such a name; nil: all
 	Jobs     int               // tests at a time; 0: one
 	Update   bool              // rewrite snapshots

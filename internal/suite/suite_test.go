@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,65 @@ func TestWhatAProgramSaysStandsBeforeItsCode(t *testing.T) {
 	}
 	if _, err := headerOf("# ranks: many\n"); err == nil || !strings.Contains(err.Error(), "# ranks: many: want numbers of ranks") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestInputsAreGivenToWhatTakesThem(t *testing.T) {
+	const program = `@pl.jit.incore
+def fill(k: pl.Scalar[pl.FP32], y: pl.Out[pl.Tensor[[4], pl.FP32]]):
+    y[:] = pl.full([4], pl.FP32, k)
+
+@pl.jit.host
+def scaled(k: pl.Scalar[pl.FP32], y: pl.Out[pl.Tensor[[4], pl.FP32]]):
+    fill(k, y, device=0)
+
+@pl.golden(of=scaled)
+def one(k, y):
+    y[:] = pl.full([4], pl.FP32, 2.5)
+
+@pl.jit.host
+def plain(y: pl.Out[pl.Tensor[[4], pl.FP32]]):
+    fill(1.0, y, device=0)
+
+@pl.golden(of=plain)
+def two(y):
+    y[:] = pl.full([4], pl.FP32, 1.0)
+`
+	for _, c := range []struct{ line, flag, want string }{
+		{"", "", "E0702 passed"},
+		{"", "k=2.5", "passed passed"},
+		{"# in: k=2.5", "", "passed passed"},
+		{"# in: k=1", "", "E0730 passed"},
+		{"# in: k=1", "k=2.5", "passed passed"},
+		{"# in: k=2.5", "q=1", "passed passed"}, // the command line speaks to all programs
+		{"# in: q=1", "", "# in: no function of this program has a parameter q"},
+		{"# in: k", "", "# in: k: want NAME=SPEC, got \"k\""},
+	} {
+		line, want := c.line, c.want
+		o := Options{Backends: []string{"sim"}, Ranks: []int{1}, Match: regexp.MustCompile("golden|compile")}
+		if c.flag != "" {
+			o.Inputs = []string{c.flag}
+		}
+		r, err := Run(t.Context(), []string{write(t, line+"\n"+program)}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range r.Tests {
+			what := string(x.Status)
+			if x.Status == Failed {
+				what = x.Detail
+			}
+			for _, code := range []string{"E0702", "E0730"} {
+				if strings.HasPrefix(x.Detail, code) {
+					what = code
+				}
+			}
+			got = append(got, what)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
 	}
 }
 
