@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"ptoc/codegen/bundle"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/lang/syntax"
@@ -22,8 +23,8 @@ func newFmt() *cobra.Command {
 		Use:   "fmt [FILE|DIR|-]...",
 		Short: "Format .pl files",
 		Long: "Format .pl files in place: 4 spaces a level, up to 100 columns, comments and blank lines kept. A directory\n" +
-			"means every .pl file below it. Without a file, or with -, the standard input is formatted to the standard\n" +
-			"output. A file with syntax errors stays as it is.\n\n" +
+			"means every .pl file below it, except in bundles. Without a file, or with -, the standard input is\n" +
+			"formatted to the standard output. A file with syntax errors stays as it is.\n\n" +
 			"-l and -d change nothing; with them the exit status is 1 where a file is not formatted.",
 		Example: "  ptoc fmt examples\n  ptoc fmt -d kernel.pl\n  ptoc fmt -l . || echo run ptoc fmt",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,6 +52,9 @@ func (j *fmtJob) run(args []string) error {
 	var paths []string
 	for _, a := range args {
 		if a != "-" {
+			if bundle.IsBundle(a) {
+				return usagef("%s is a bundle: its program belongs to what was compiled, and stays as it is", a)
+			}
 			paths = append(paths, a)
 			continue
 		}
@@ -58,7 +62,7 @@ func (j *fmtJob) run(args []string) error {
 			return err
 		}
 	}
-	names, err := syntax.KernelFiles(paths)
+	names, err := syntax.KernelFiles(paths, bundle.IsBundle)
 	if err != nil {
 		return unreadable(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ptoc/codegen/abi"
+	"ptoc/codegen/bundle"
 	"ptoc/codegen/toolchain"
 	"ptoc/internal/snapshot"
 	"ptoc/internal/textdiff"
@@ -43,7 +44,7 @@ func find(paths []string) ([]string, error) {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && path != p && (strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".bundle")):
+			case d.IsDir() && path != p && (strings.HasPrefix(name, ".") || bundle.IsBundle(path)):
 				return fs.SkipDir
 			case d.IsDir():
 			case path == p, filepath.Ext(name) == ".pl", filepath.Ext(name) == ".txtar":

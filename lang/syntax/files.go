@@ -11,15 +11,15 @@ import (
 )
 
 // KernelFiles returns the .pl files that paths mean: a file means itself, a directory every .pl file below
-// it, in the order of the alphabet. Hidden directories are not looked into.
-func KernelFiles(paths []string) ([]string, error) {
+// it, in the order of the alphabet. Directories that are hidden or that skip names are not looked into.
+func KernelFiles(paths []string, skip func(dir string) bool) ([]string, error) {
 	var out []string
 	for _, root := range paths {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
+			case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || skip(path)):
 				return fs.SkipDir
 			case !d.IsDir() && (path == root || strings.HasSuffix(path, ".pl")):
 				out = append(out, path)
