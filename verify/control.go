@@ -292,6 +292,7 @@ func (r *run) call(fr *frame, op *ir.Op) {
 	for i, v := range op.Vals("args") {
 		args[i] = r.get(fr, v)
 	}
+	r.distinct(op, f, args)
 	if d := op.Val("device"); d != nil {
 		r.enqueue(fr, op, f, args, r.need(fr, op, d, "a device"))
 		return

@@ -96,7 +96,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// boundsLayer reports what the run found to lie outside of its memory or domain.
+// boundsLayer reports what the run found to lie outside of its memory or domain, and memory that is passed twice.
 type boundsLayer struct{}
 
 func (boundsLayer) Name() string { return "bounds" }
@@ -105,7 +105,8 @@ func (boundsLayer) Check(p *Program, s Scope) Verdict {
 	r := p.run(s)
 	v := Verdict{}
 	for _, f := range r.faults {
-		if f.Code == diag.OutOfBounds || f.Code == diag.NoSuchPeer {
+		switch f.Code {
+		case diag.OutOfBounds, diag.NoSuchPeer, diag.OverlapAtRun:
 			f.Layer = "bounds"
 			v.Findings = append(v.Findings, f)
 		}

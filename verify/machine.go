@@ -41,6 +41,7 @@ type run struct {
 	budget   int
 	ghosts   bool // waits return at once: what would have come after a hang
 	slots    map[*ir.Func]int
+	apart    map[*ir.Func][]ir.Pair // parameters that must not overlap
 	windows  map[allocKey]*memory
 	ord      *order
 }
@@ -169,7 +170,7 @@ func attempt(m *ir.Module, entry string, s Scope, values bool) *run {
 
 func newRun(m *ir.Module, s Scope, values bool) *run {
 	r := &run{module: m, scope: s, space: newSpace(), values: values, domains: map[string]*domain{}, budget: maxSteps,
-		faulty: map[faultKey]bool{}, slots: map[*ir.Func]int{}, windows: map[allocKey]*memory{}}
+		faulty: map[faultKey]bool{}, slots: map[*ir.Func]int{}, apart: map[*ir.Func][]ir.Pair{}, windows: map[allocKey]*memory{}}
 	r.zeros = &origin{fn: func(int64) term.T { return 0 }, n: denseOrigin + 1}
 	r.given = &given{r: r}
 	r.ticks = make([]int, s.Ranks)

@@ -26,5 +26,5 @@ def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
 def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
     signal = pld.alloc_window_buffer([NR, 1], dtype=pl.INT32)
     for r in pl.range(pld.world_size()):
-        step(x[r], y[r], pld.window(signal, [NR, 1], dtype=pl.INT32),
+        step(x[r], y[r], pld.window(signal, [NR, 1], dtype=pl.INT32),  # ERROR "E0719"
              pld.window(signal, [NR, 4], dtype=pl.INT8), device=r)

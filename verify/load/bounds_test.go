@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ptoc/lang/diag"
 	"ptoc/lang/source"
 	"ptoc/verify"
 )
@@ -101,4 +102,51 @@ func TestAnAccessThatIsOutOfBoundsForEveryNumberOfRanksIsReportedInEveryCompile(
 			t.Errorf("%q, want %q:\n%s", s, want, body)
 		}
 	}
+}
+
+// A kernel takes its parameters to be different memory as soon as it writes one of them, and a run ends with the same error:
+// two windows of one buffer, and parts of a tensor at offsets that only a run knows.
+func TestMemoryThatIsPassedTwiceAndWrittenIsReported(t *testing.T) {
+	for _, c := range []struct {
+		first, second string
+		code          diag.Code
+	}{
+		{"pld.window(data, [1, 8], dtype=pl.FP32)", "pld.window(data, [2, 8], dtype=pl.FP32)", diag.OverlapAtRun},
+		{"pld.window(data, [1, 8], dtype=pl.FP32)", "pld.window(more, [2, 8], dtype=pl.FP32)", 0},
+		{"y[r:r + 1]", "y[2 * r:2 * r + 2]", diag.OverlapAtRun},
+		{"y[r:r + 1]", "y[2 * r + 2:2 * r + 4]", 0},
+	} {
+		text := `
+@pl.jit.incore
+def k(a: pl.MEMORY[[1, 8], pl.FP32], b: pl.InOut[pl.MEMORY[[2, 8], pl.FP32]]):
+    b[0:1, :] = a + 1.0
+
+@pl.jit.host
+def main(y: pl.InOut[pl.Tensor[[8, 8], pl.FP32]]):
+` + allocations(c.first+c.second) + `    for r in pl.range(pld.world_size()):
+        k(` + c.first + ", " + c.second + ", device=r)\n"
+		memory := "pl.Tensor"
+		if strings.Contains(c.first, "window") {
+			memory = "pld.DistributedTensor"
+		}
+		r := reportOf(t, unit(t, strings.ReplaceAll(text, "pl.MEMORY", memory)), 2, 2, 1, []string{"bounds"})
+		got := diag.Code(0)
+		if fs := r.Findings(); len(fs) > 0 {
+			got = fs[0].Code
+		}
+		if got != c.code {
+			t.Errorf("k(%s, %s): %s, want %s%s", c.first, c.second, got, c.code, reasons(r))
+		}
+	}
+}
+
+// allocations are those of the window buffers that a text names.
+func allocations(text string) string {
+	out := ""
+	for _, name := range []string{"data", "more"} {
+		if strings.Contains(text, name) {
+			out += "    " + name + " = pld.alloc_window_buffer([2, 8], dtype=pl.FP32)\n"
+		}
+	}
+	return out
 }
