@@ -112,16 +112,26 @@ func (f *fn) rangeArgs(h *loopHead) bool {
 			args = append([]syntax.Expr{k.Value}, args...)
 		case ignoredLoopArgs[k.Name.Text]:
 		default:
-			f.errorf(diag.UnknownKeyword, k.Name.At, "%s has no parameter %s", h.name, k.Name.Text)
+			d := f.errorf(diag.UnknownKeyword, k.Name.At, "%s has no parameter %s", h.name, k.Name.Text)
+			switch {
+			case h.kind == "spmd":
+				d.Help("write pl.spmd(n), or pl.spmd(core_num=n)")
+			case h.kind != "pipeline":
+				d.Help("start, stop and step are given by position")
+			case diag.Nearest(k.Name.Text, []string{"stage"}) != "":
+				d.Help("did you mean stage=?").Fix(k.Name.At, "stage", "write stage")
+			default:
+				d.Help("it takes stage=")
+			}
 			ok = false
 		}
 	}
-	limit := 3
+	limit, numbers := 3, "1 to 3 numbers"
 	if h.kind == "spmd" {
-		limit = 1
+		limit, numbers = 1, "1 number"
 	}
 	if len(args) == 0 || len(args) > limit {
-		f.errorf(diag.ArgumentCount, h.call.At, "%s takes 1 to %d numbers, got %d", h.name, limit, len(args))
+		f.errorf(diag.ArgumentCount, h.call.At, "%s takes %s, got %d", h.name, numbers, len(args))
 		return false
 	}
 	var vals []*ir.Value

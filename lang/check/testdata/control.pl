@@ -19,6 +19,12 @@ def loops(n: pl.Scalar[pl.INDEX], v: pl.Scalar[pl.FP32], x: pl.Tensor[[8], pl.FP
         pass
     for i in pl.range(4, stop=3):  # ERROR "E0207.*has no parameter stop"
         pass
+    for i in pl.pipeline(4, stages=2):  # ERROR "E0207.*has no parameter stages"
+        pass
+    for i in pl.spmd(4, blocks=2):  # ERROR "E0207.*has no parameter blocks"
+        pass
+    for i in pl.spmd(4, 8):  # ERROR "E0209.*pl.spmd takes 1 number, got 2"
+        pass
     for i in pl.pipeline(4, stage=0):  # ERROR "E0313.*stage must be a positive"
         pass
     for i in pl.parallel(8):  # ERROR "E0324.*may run in any order"
