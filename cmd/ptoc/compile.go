@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -63,9 +64,9 @@ bundle for GPUs runs wherever there is an NVIDIA driver.`,
 	f.BoolVar(&o.GPU.TF32, "tf32", false, "FP32 products on tensor cores, for --target cuda: operands are rounded to 10 bits")
 	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, roots and functions, for --target cuda")
 	f.StringVar(&o.Arch, "arch", "sm_80", "the oldest GPU `architecture` that shall run it, for --target cuda")
-	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
+	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")
 	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
-	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
+	f.StringArrayVar(&sets, "set", nil, "`NAME=VALUE`: argument of the factory")
 	f.VarP((*rankCount)(&o.Ranks), "ranks", "n", "compile for this number of ranks only (default: for any)")
 	return c
 }
@@ -109,6 +110,9 @@ func compileBundle(cmd *cobra.Command, o run.BuildOptions, dir string) error {
 	printWarnings(cmd.ErrOrStderr(), warnings)
 	if err := bundle.Write(dir, a); err != nil {
 		return err
+	}
+	if jsonErrors {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"bundle": dir, "entry": a.Entry, "kernels": a.Entries()})
 	}
 	fmt.Fprintf(os.Stderr, "wrote %s: entry %s, kernels: %d\n", dir, a.Entry, a.Entries())
 	return nil

@@ -107,6 +107,9 @@ func splitList(s string) []string {
 
 // printWarnings prints what a successful command still has to say.
 func printWarnings(w io.Writer, l *diag.List) {
+	if l.Len() == 0 {
+		return
+	}
 	if jsonErrors {
 		diag.RenderJSON(w, l)
 		return

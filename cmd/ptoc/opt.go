@@ -59,9 +59,9 @@ func newOpt() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&defines, "define", "D", nil, "override a constant: `NAME=VALUE`")
+	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")
 	f.StringVar(&j.Check.Entry, "entry", "", "take the kernels from this factory `function` or class")
-	f.StringArrayVar(&sets, "set", nil, "an argument of the factory: `NAME=VALUE`")
+	f.StringArrayVar(&sets, "set", nil, "`NAME=VALUE`: argument of the factory")
 	f.StringVar(&names, "passes", "", "run these passes instead of the pipeline, in this order: `A,B,C`; empty: none")
 	f.StringVar(&j.Until, "until", "", "stop after this `pass`")
 	f.VarP((*rankCount)(&j.Ranks), "ranks", "n", "compile for this number of ranks")

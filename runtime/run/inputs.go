@@ -57,6 +57,7 @@ func parseInputs(entry *ir.Func, o *Options) (*inputs, error) {
 			}
 		case !memory && !given:
 			return nil, diag.New(diag.BadInput, source.Span{}, "parameter %s is a %s: it needs a value", p.Name, p.Type).
+				Note(entry.Span, "%s takes it", entry.Name).
 				Help("give --in %s=VALUE", p.Name)
 		}
 	}
