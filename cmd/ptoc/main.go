@@ -123,6 +123,7 @@ func newRoot(cmds ...*cobra.Command) *cobra.Command {
 	root.PersistentFlags().BoolVar(&jsonErrors, "json", false, "print results and errors as JSON")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(cmds...)
+	completions(root)
 	return root
 }
 
