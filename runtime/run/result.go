@@ -151,7 +151,7 @@ func (r *Result) Err() error {
 	for _, o := range r.Outputs {
 		if o.Status == Wrong {
 			list.Add(diag.New(diag.ResultWrong, source.Span{}, "output %s is not what %s gives: %s", o.Name, r.ComparedWith, o.Detail)).
-				Note(r.at, "%s ran on %d ranks", r.Entry, r.Ranks)
+				Note(r.at, "%s ran on %s", r.Entry, plural(r.Ranks, "rank"))
 		}
 	}
 	return list.Err()
