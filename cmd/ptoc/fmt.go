@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,7 @@ func newFmt() *cobra.Command {
 			"-l and -d change nothing; with them the exit status is 1 where a file is not formatted.",
 		Example: "  ptoc fmt examples\n  ptoc fmt -d kernel.pl\n  ptoc fmt -l . || echo run ptoc fmt",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job.out, job.stdin = cmd.OutOrStdout(), cmd.InOrStdin()
+			job.out, job.stdin, job.found = cmd.OutOrStdout(), cmd.InOrStdin(), []unformattedFile{}
 			return job.run(args)
 		},
 	}
@@ -43,6 +44,12 @@ type fmtJob struct {
 	stdin       io.Reader
 	errs        diag.List
 	unformatted bool
+	found       []unformattedFile // for --json
+}
+
+type unformattedFile struct {
+	File string `json:"file"`
+	Diff string `json:"diff,omitempty"`
 }
 
 func (j *fmtJob) run(args []string) error {
@@ -78,6 +85,11 @@ func (j *fmtJob) run(args []string) error {
 			return err
 		}
 	}
+	if jsonErrors && (j.list || j.diff) {
+		if err := json.NewEncoder(j.out).Encode(j.found); err != nil {
+			return err
+		}
+	}
 	switch {
 	case j.errs.HasErrors():
 		return &j.errs
@@ -108,14 +120,23 @@ func (j *fmtJob) file(name string) error {
 
 // change does about an unformatted file what the flags ask for.
 func (j *fmtJob) change(f *source.File, text string, stdin bool) error {
-	if j.list {
-		fmt.Fprintln(j.out, f.Name)
+	if !j.list && !j.diff {
+		if stdin {
+			return nil
+		}
+		return syntax.Rewrite(f.Name, text)
 	}
+	u := unformattedFile{File: f.Name}
 	if j.diff {
-		j.out.Write(diff.Diff(f.Name+" (as it is)", []byte(f.Text), f.Name+" (formatted)", []byte(text)))
+		u.Diff = string(diff.Diff(f.Name+" (as it is)", []byte(f.Text), f.Name+" (formatted)", []byte(text)))
 	}
-	if j.list || j.diff || stdin {
+	if jsonErrors {
+		j.found = append(j.found, u)
 		return nil
 	}
-	return syntax.Rewrite(f.Name, text)
+	if j.list {
+		fmt.Fprintln(j.out, u.File)
+	}
+	fmt.Fprint(j.out, u.Diff)
+	return nil
 }
