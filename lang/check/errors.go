@@ -43,11 +43,11 @@ func (f *fn) typeError(err error, spans argSpans) *diag.Diagnostic {
 	return d
 }
 
-// declared adds notes that say what the memory among the operands of a failed op is: a wrong offset
-// or shape is wrong because of that.
+// declared adds notes that say what the memory among the operands of a failed op is: a wrong offset,
+// shape or element type is wrong because of that.
 func (f *fn) declared(d *diag.Diagnostic, operands []*ir.Value) {
 	switch d.Code {
-	case diag.RankMismatch, diag.ShapeMismatch, diag.OutsideMemory, diag.BadWindow:
+	case diag.WrongDType, diag.RankMismatch, diag.ShapeMismatch, diag.OutsideMemory, diag.BadWindow:
 	default:
 		return
 	}

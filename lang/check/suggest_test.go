@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"testing"
+
+	"ptoc/lang/diag"
 )
 
 func TestErrorsSayWhatWasProbablyMeant(t *testing.T) {
@@ -41,5 +43,17 @@ def f(x: pl.Tensor[[4], pl.FP32], n: pl.Scalar[pl.INDEX]):
 		if got != want {
 			t.Errorf("%s: got help %q, want %q", expr, got, want)
 		}
+	}
+}
+
+func TestAWrongElementTypePointsToTheDeclaration(t *testing.T) {
+	const text = `@pl.jit.incore
+def f(x: pl.InOut[pl.Tensor[[4], pl.FP32]], sig: pl.InOut[pld.DistributedTensor[[4, 1], pl.FP32]]):
+    pld.system.notify(sig, 0, [0, 0], 1)
+`
+	_, _, list := checkText("p.pl", text, Options{})
+	d := list.Sorted()[0]
+	if d.Code != diag.WrongDType || len(d.Notes) != 1 || d.Notes[0].Text != "sig is a pld.DistributedTensor[[4, 1], pl.FP32]" || d.Notes[0].At.Text() != "sig" {
+		t.Errorf("%v %v", d, d.Notes)
 	}
 }

@@ -44,7 +44,8 @@ var runtimeRows = []Row{
 	{FileUnreadable, "file that cannot be read",
 		"A file named on the command line does not exist or may not be read.", ""},
 	{BadInput, "input that does not fit",
-		"An input has another shape or element type than the parameter that it is for. The message says what is expected.", ""},
+		"An input has another shape or element type than the parameter that it is for, or a scalar parameter, which has no " +
+			"random value, is given none. The message says what is expected.", ""},
 	{UnknownInput, "no such input or output",
 		"--in, --out and --print name parameters of the function that is run.", ""},
 	{BadOption, "option that means nothing here",
