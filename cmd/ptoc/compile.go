@@ -74,6 +74,11 @@ bundle for GPUs runs wherever there is an NVIDIA driver.`,
 // emit prints one stage of the compilation.
 func emit(cmd *cobra.Command, o run.BuildOptions) error {
 	if kinds := run.Emits[o.Target]; !slices.Contains(kinds, o.Emit) {
+		for _, target := range run.Targets {
+			if slices.Contains(run.Emits[target], o.Emit) {
+				return usagef("--emit %s needs --target %s", o.Emit, target)
+			}
+		}
 		return usagef("--emit must be %s, got %q", strings.Join(kinds, ", "), o.Emit)
 	}
 	a, warnings, err := run.Build(cmd.Context(), o)
