@@ -10,11 +10,11 @@ import (
 // Which algorithm an allreduce becomes. The table is docs/passes/lower-composite-ops.md.
 
 // What the choice of mode="auto" and "mesh" rests on, measured on shared memory (docs/performance.md):
-// up to smallBytes signalling costs more than data, so that central wins; from largeBytes on the message
-// does not fit into the caches of all ranks, so that stores past them win.
+// up to smallBytes signalling costs more than data, so that central wins; from a largePart-th of the last level of
+// caches on, messages of all ranks do not stay there, so that stores past them win.
 const (
 	smallBytes   = 4 << 10
-	largeBytes   = 4 << 20
+	largePart    = 8
 	oneshotBytes = 64 << 10 // mode="oneshot": the whole message must fit one tile
 )
 
@@ -49,6 +49,7 @@ type message struct {
 	known bool  // the length is
 	ranks int64 // 0: known at run time
 	slots bool  // there are slots
+	large int64 // bytes from which stores go past the caches
 }
 
 func (m message) bytes() int64 { return m.elems * m.size }
@@ -57,7 +58,8 @@ func (m message) bytes() int64 { return m.elems * m.size }
 func (l *composites) allreduce(op *ir.Op, target, signal *ir.Value) template {
 	t := target.Type.(*ir.Tensor)
 	elems, known := t.Dims[1].Const()
-	m := message{mode: op.Str("mode"), elems: elems, size: int64(t.DType.Size()), known: known, ranks: int64(l.c.Ranks), slots: op.Val("slots") != nil}
+	m := message{mode: op.Str("mode"), elems: elems, size: int64(t.DType.Size()), known: known, ranks: int64(l.c.Ranks),
+		slots: op.Val("slots") != nil, large: l.c.Cache / largePart}
 	a := m.choose()
 	consts := map[string]any{"op": op.Enum("op")}
 	maps.Copy(consts, a.consts)
@@ -85,8 +87,8 @@ func (m message) choose() algorithm {
 	case (m.mode == "auto" || m.mode == "eager") && m.bytes() <= smallBytes:
 		return m.small()
 	}
-	a := algorithm{name: "allreduce_push", chosen: "push", why: bytesText(m.bytes()), consts: map[string]any{"stream": m.bytes() >= largeBytes}}
-	if m.bytes() >= largeBytes {
+	a := algorithm{name: "allreduce_push", chosen: "push", why: bytesText(m.bytes()), consts: map[string]any{"stream": m.bytes() >= m.large}}
+	if m.bytes() >= m.large {
 		a.why += ", streaming stores"
 	}
 	return a
@@ -128,7 +130,7 @@ func (m message) eager() map[string]any {
 
 // bySize is for messages whose length is known only when the kernel runs: it holds all algorithms that may be the right one.
 func (m message) bySize() algorithm {
-	large := map[string]any{"large": largeBytes / m.size}
+	large := map[string]any{"large": m.large / m.size}
 	if m.mode == "push" {
 		return algorithm{name: "allreduce_push_by_size", chosen: "push", why: "length known at run time", consts: large}
 	}

@@ -16,6 +16,7 @@ type Context struct {
 	Diags  *diag.List
 	Target string // what code is made for: "cpu" or "cuda"
 	Ranks  int    // how many ranks the program will run on; 0 where that is not known yet
+	Cache  int64  // bytes of the last level of caches of the CPU that the program will run on
 
 	ctx context.Context // nil: nobody can interrupt the passes
 

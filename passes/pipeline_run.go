@@ -42,6 +42,7 @@ type Options struct {
 
 	Target string
 	Ranks  int
+	Cache  int64 // as in Context; 0: DefaultCache
 
 	Choices *[]Choice // where it is given, gets what passes chose for the user
 
@@ -50,10 +51,16 @@ type Options struct {
 	ReproducerDir string
 }
 
+// DefaultCache is for what no machine is known for, such as printed IR that should be the same everywhere.
+const DefaultCache = 32 << 20
+
 // Run runs passes over m, in place, and returns what they had to say. The module is unusable where
 // that contains errors.
 func Run(m *ir.Module, o Options) *diag.List {
-	r := &runner{m: m, o: o, c: &Context{Diags: &diag.List{}, Target: o.Target, Ranks: o.Ranks, ctx: o.Context}}
+	r := &runner{m: m, o: o, c: &Context{Diags: &diag.List{}, Target: o.Target, Ranks: o.Ranks, Cache: o.Cache, ctx: o.Context}}
+	if r.c.Cache == 0 {
+		r.c.Cache = DefaultCache
+	}
 	if r.c.Target == "" {
 		r.c.Target = "cpu"
 	}
@@ -245,7 +252,7 @@ const ReproducerPasses = "# ptoc opt --passes "
 // more: that costs nothing where nothing goes wrong.
 func (r *runner) reproducer(i int, names []string, fault string) (string, error) {
 	m := r.start
-	quiet := &Context{Diags: &diag.List{}, Target: r.c.Target, Ranks: r.c.Ranks}
+	quiet := &Context{Diags: &diag.List{}, Target: r.c.Target, Ranks: r.c.Ranks, Cache: r.c.Cache}
 	for _, p := range r.rows[:max(i, 0)] {
 		if err := runGuarded(p, m, quiet); err != nil {
 			return "", fmt.Errorf("%s fails only sometimes: %w", p.Name, err)

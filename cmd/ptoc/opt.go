@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ptoc/codegen/target"
 	"ptoc/internal/textdiff"
 	"ptoc/internal/wholefile"
 	"ptoc/lang/source"
@@ -77,7 +78,7 @@ func newOpt() *cobra.Command {
 // runOpt connects the job with files. Without -o, dumps take the place of the final IR.
 func runOpt(cmd *cobra.Command, j opt.Job, file *source.File, output string, timeTable bool) error {
 	out := cmd.OutOrStdout()
-	j.Trace, j.Color = out, textdiff.Color(out)
+	j.Trace, j.Color, j.Cache = out, textdiff.Color(out), target.LastLevelCache()
 	if timeTable {
 		j.Times = cmd.ErrOrStderr()
 	}

@@ -25,6 +25,7 @@ type Job struct {
 	Until  string
 	Target string
 	Ranks  int
+	Cache  int64 // as in passes.Options
 
 	VerifyEach    bool // after every pass: verify, round-trip, compare the synchronisation with that before
 	PrintAfterAll bool // write the module after every pass to Trace
@@ -72,7 +73,7 @@ func (j Job) Run(file *source.File) (*diag.List, error) {
 }
 
 func (j Job) options(file *source.File, r *run) passes.Options {
-	o := passes.Options{Passes: j.Passes, Until: j.Until, VerifyEach: j.VerifyEach, Target: j.Target, Ranks: j.Ranks, Context: j.Check.Context}
+	o := passes.Options{Passes: j.Passes, Until: j.Until, VerifyEach: j.VerifyEach, Target: j.Target, Ranks: j.Ranks, Cache: j.Cache, Context: j.Check.Context}
 	if j.Passes == nil {
 		if names, ok := passes.PassesOf(file.Text); ok { // a reproducer: to see what it shows, one has to look
 			o.Passes, o.VerifyEach = names, true

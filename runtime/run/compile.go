@@ -10,6 +10,7 @@ import (
 
 	"ptoc/codegen/cpp"
 	"ptoc/codegen/lower"
+	"ptoc/codegen/target"
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/check"
@@ -94,7 +95,7 @@ func (u *unit) lower(ranks int) error {
 	}
 	start := time.Now()
 	u.lowered = ir.CloneModule(u.checked)
-	l := passes.Run(u.lowered, passes.Options{Target: u.o.Target, Ranks: ranks, Choices: &u.choices, Until: u.o.Until,
+	l := passes.Run(u.lowered, passes.Options{Target: u.o.Target, Ranks: ranks, Cache: target.LastLevelCache(), Choices: &u.choices, Until: u.o.Until,
 		Watch: verify.WatchSync(u.entry, verify.StepsInCompile), Context: u.o.ctx})
 	u.frontTime += time.Since(start)
 	if err := u.o.interrupted(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 
+	"ptoc/codegen/target"
 	"ptoc/ir"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
@@ -98,7 +99,7 @@ func (u *Unit) Program(ranks int) (*verify.Program, error) {
 // lower runs passes on a copy of what was checked.
 func (u *Unit) lower(o passes.Options) (*ir.Module, error) {
 	m := ir.CloneModule(u.Checked)
-	o.Context = u.o.Context
+	o.Context, o.Cache = u.o.Context, target.LastLevelCache() // what is proved is what runs
 	list := passes.Run(m, o)
 	if err := u.o.interrupted(); err != nil {
 		return nil, err

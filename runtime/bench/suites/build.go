@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"ptoc/codegen/cpp"
+	"ptoc/codegen/target"
 	"ptoc/codegen/toolchain"
 	"ptoc/ir"
 	"ptoc/lang/check"
@@ -65,7 +66,7 @@ func (c *compiled) kernelsOf(ctx context.Context, tc *toolchain.Toolchain, file 
 	if list.HasErrors() {
 		return list
 	}
-	if l := passes.Run(m, passes.Options{Ranks: ranks, Choices: &c.choices}); l.HasErrors() {
+	if l := passes.Run(m, passes.Options{Ranks: ranks, Cache: target.LastLevelCache(), Choices: &c.choices}); l.HasErrors() {
 		return l
 	}
 	out, err := cpp.Generate(m)
