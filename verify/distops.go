@@ -80,7 +80,9 @@ func (r *run) commDomain(fr *frame, op *ir.Op) {
 	name := op.Str("name")
 	var devices []int
 	for _, v := range op.Vals("devices") {
-		devices = append(devices, int(r.need(fr, op, v, "a device")))
+		if d := r.need(fr, op, v, "a device"); d >= 0 && d < int64(len(r.ranks)) { // a call for another one is reported
+			devices = append(devices, int(d))
+		}
 	}
 	if devices == nil {
 		for i := range r.ranks {
@@ -164,7 +166,7 @@ func (r *run) allocWindow(fr *frame, op *ir.Op) *memory {
 func (r *run) enqueue(fr *frame, op *ir.Op, f *ir.Func, args []value, device int64) {
 	if device < 0 || device >= int64(len(r.ranks)) {
 		r.fault(diag.NoSuchPeer, op, "a call for device %d of %d", device, len(r.ranks))
-		return
+		r.abandon(op.Span, "a call for a device that does not exist")
 	}
 	for _, a := range args {
 		if a.mem != nil {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"math"
 	"strconv"
 
 	"ptoc/ir"
@@ -24,18 +25,23 @@ func (r *run) rectangle(fr *frame, op *ir.Op, v *view, offs, dims []int64) (rect
 	}
 	at := v.off
 	for i, o := range offs {
-		if o < 0 || dims[i] < 0 || o+dims[i] > v.dims[i] && dims[i] > 0 {
+		if !within(o, dims[i], v.dims[i]) {
 			who := "the host program"
 			if fr.rk != nil {
 				who = "rank " + itoa(fr.rk.id)
 			}
-			r.fault(diag.OutOfBounds, op, "%s accesses [%d, %d) of dimension %d of %s, which has %d", who, o, o+dims[i], i, v.mem.name, v.dims[i])
+			r.fault(diag.OutOfBounds, op, "%s accesses [%d, %d) of dimension %d of %s, which has %d", who, o, behind(o, dims[i]), i, v.mem.name, v.dims[i])
 			return rect{}, false
 		}
 		at += o * v.strides[i]
 	}
 	return rect{v, at, dims}, true
 }
+
+// within reports whether n elements from o on lie in an extent, and behind what comes after them: sums of any two integers may
+// wrap.
+func within(o, n, extent int64) bool { return o >= 0 && n >= 0 && (n == 0 || o <= extent-n) }
+func behind(o, n int64) int64        { return min(o, math.MaxInt64-max(n, 0)) + n }
 
 // device is whose copy a view means for the rank that looks.
 func (v *view) deviceFor(fr *frame) int {
@@ -343,8 +349,8 @@ func (r *run) sliceOp(fr *frame, op *ir.Op) {
 	strides := rowMajor(x.tile.dims)
 	base := int64(0)
 	for i, o := range offs {
-		if o < 0 || o+shape[i] > x.tile.dims[i] {
-			r.fault(diag.OutOfBounds, op, "[%d, %d) of dimension %d lies outside of a tile with extent %d", o, o+shape[i], i, x.tile.dims[i])
+		if !within(o, shape[i], x.tile.dims[i]) {
+			r.fault(diag.OutOfBounds, op, "[%d, %d) of dimension %d lies outside of a tile with extent %d", o, behind(o, shape[i]), i, x.tile.dims[i])
 			fr.vals[op.Result().ID] = value{tile: &tile{dims: shape[drop:], cap: shape[drop:], data: r.blank(shape)}}
 			return
 		}

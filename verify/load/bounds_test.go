@@ -150,3 +150,23 @@ func allocations(text string) string {
 	}
 	return out
 }
+
+// Offsets at the end of the integers lie outside, and so do devices that no rank is: both are said, and nothing breaks.
+func TestWhatIsFarOutsideIsOutside(t *testing.T) {
+	for _, body := range []string{"    pld.notify(signal, (me + 1) % n, [9223372036854775807, 0], 1)\n", "    pl.store(pl.load(x, [0, 0], [1, 64]), [9223372036854775807, 0], data)\n",
+		"    pl.store(pl.load(x, [0, 9223372036854775800], [1, 64]), [0, 0], y)\n"} {
+		u, err := Source(source.NewFile("test.pl", around(body)), Options{})
+		if err != nil {
+			continue // the checker has seen it
+		}
+		if r := reportOf(t, u, 2, 2, 1, []string{"bounds"}); r.Status() != verify.Counterexample {
+			t.Errorf("%s%s", body, reasons(r))
+		}
+	}
+	far := strings.NewReplacer("in pl.range(pld.world_size()):", "in pl.range(3):", "x[r], y[r]", "x[0], y[0]").
+		Replace(around("    pld.notify(signal, (me + 1) % n, [0, 0], 1)\n    pld.wait(signal, [0, 0], 1)\n    pld.wait(signal, [0, 0], 1)\n"))
+	r := reportOf(t, unit(t, far), 2, 2, 1, []string{"bounds", "signals", "order", "cores"})
+	if fs := r.Findings(); len(fs) != 1 || fs[0].Code != diag.NoSuchPeer || strings.Contains(reasons(r), "internal") {
+		t.Errorf("a call for device 2 of 2%s", reasons(r))
+	}
+}
