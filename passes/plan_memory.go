@@ -72,7 +72,7 @@ type planner struct {
 	spans map[*ir.Op]span // where each op stands
 	block map[*ir.Op]*ir.Block
 	buf   map[*ir.Value]*buffer
-	regs  map[*ir.Value]bool // tiles that need none
+	regs  *target.Registers // tiles that need none
 	order []*buffer
 	end   int
 
@@ -128,7 +128,7 @@ func (p *planner) collect(b *ir.Block) {
 
 func (p *planner) add(v *ir.Value, uses []ir.Use, def int, home *ir.Block) {
 	bytes, ok := p.bytesOf(v)
-	if !ok || p.regs[v] {
+	if !ok || !p.regs.Memory(v) {
 		return
 	}
 	l := live{v, span{def, def}}

@@ -53,7 +53,7 @@ func newFn(g *gen, f *ir.Func) *fn {
 		e.symName[s] = e.fresh(s)
 	}
 	e.push()
-	e.regs = target.CPU.Registers(f)
+	e.regs = target.CPU.Registers(f).Rows
 	e.placeTiles()
 	return e
 }

@@ -56,7 +56,7 @@ func (g *gen) copiesTiles(f *ir.Func) bool {
 
 // loadsTile reports whether op, of f, loads a tile that is not for registers.
 func (g *gen) loadsTile(f *ir.Func, op *ir.Op) bool {
-	return target.IsLoad(op) && !g.registers(f)[op.Result()]
+	return target.IsLoad(op) && !g.registers(f).Rows[op.Result()]
 }
 
 // asynchronous reports whether a nest is a copy from global to shared memory, 16 bytes at a time.
@@ -114,7 +114,7 @@ func (e *fn) landStrangers(body *ir.Block) {
 			again[e.tileAt(op.Result())] |= writes
 		}
 		for _, v := range op.Operands() {
-			if _, tile := v.Type.(*ir.Tile); tile && !e.inReg[v] {
+			if _, tile := v.Type.(*ir.Tile); tile && e.Memory(v) {
 				touched[e.tileAt(v)] |= reads
 			}
 		}
@@ -163,10 +163,14 @@ func (e *fn) prepare(ops []*ir.Op) {
 		case op.Kind == ir.MatMul || op.Kind == ir.MatMulAcc:
 			product := hazards{}
 			for _, v := range op.Operands() {
-				product[e.tileAt(v)] |= reads
+				if e.Memory(v) {
+					product[e.tileAt(v)] |= reads
+				}
 			}
 			if !next.clash(product) {
-				product[e.tileAt(op.Result())] |= writes
+				if e.Memory(op.Result()) {
+					product[e.tileAt(op.Result())] |= writes
+				}
 				next.join(product)
 				e.separate(next)
 			}

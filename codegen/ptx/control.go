@@ -121,7 +121,7 @@ func (e *fn) carryIn(op *ir.Op, args []*ir.Value) (phis []*carried, rest []*ir.V
 			phis = append(phis, &carried{arg: a, init: e.scalarAs(inits[i], t.DType)})
 			continue
 		}
-		if e.inReg[a] {
+		if e.held(a) {
 			phis = append(phis, e.carryRegs(a, inits[i])...)
 			continue
 		}
@@ -147,7 +147,7 @@ func (e *fn) declareCarried(v *ir.Value) {
 func (e *fn) enter(head, from *ll.Block, phis []*carried) {
 	for _, c := range phis {
 		c.phi = head.NewPhi(incoming(c.init, from))
-		if e.inReg[c.arg] {
+		if e.held(c.arg) {
 			e.regs[c.arg][c.piece] = c.phi
 		} else {
 			e.vals[c.arg] = c.phi
@@ -169,7 +169,7 @@ func (e *fn) carryOn(body *ir.Block, phis []*carried, rest []*ir.Value, before o
 	}
 	var next []val
 	for _, c := range phis {
-		if e.inReg[c.arg] {
+		if e.held(c.arg) {
 			next = append(next, e.regs[at[c.arg]][c.piece])
 		} else {
 			next = append(next, e.scalarAs(at[c.arg], ir.DTypeOf(c.arg.Type)))
@@ -196,6 +196,9 @@ func (e *fn) carryOut(op *ir.Op, args []*ir.Value) {
 			e.mems[r] = m
 		}
 		e.regs[r] = e.regs[args[i]]
+		if e.Fragments[r] && e.Memory(r) {
+			e.spill(r)
+		}
 	}
 }
 

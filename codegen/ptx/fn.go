@@ -13,6 +13,8 @@ import (
 // fn expands one function into the kernel.
 type fn struct {
 	*kernel
+	*target.Registers // tiles that live in registers
+
 	f     *ir.Func
 	vals  map[*ir.Value]val     // scalars; arrays: their variable
 	mems  map[*ir.Value]*memory // tiles, tensors, views; contexts: their domain
@@ -23,7 +25,6 @@ type fn struct {
 	end   ir.Dim // what it calls has scratch behind this
 	loops []*ir.Op
 	plan  *plan               // nil where only this block is concerned
-	inReg map[*ir.Value]bool  // tiles that live in registers
 	regs  map[*ir.Value][]val // a thread's pieces of them
 
 	checks lower.Checks
@@ -33,7 +34,7 @@ type fn struct {
 
 func newFn(k *kernel, f *ir.Func, base val) *fn {
 	e := &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
-		base: base, inReg: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f)}
+		base: base, Registers: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f)}
 	if f.Arena != nil {
 		e.end = *f.Arena
 	}
@@ -49,7 +50,7 @@ func (g *gen) checksOf(f *ir.Func) lower.Checks {
 }
 
 // registers are the tiles of f that live in registers.
-func (g *gen) registers(f *ir.Func) map[*ir.Value]bool {
+func (g *gen) registers(f *ir.Func) *target.Registers {
 	if g.inReg[f] == nil {
 		g.inReg[f] = target.GPU.Registers(f)
 	}

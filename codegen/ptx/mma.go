@@ -9,18 +9,18 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/lower"
+	"ptoc/codegen/target"
 	"ptoc/ir"
 )
 
 // product is a matrix product on tensor cores: out[rows, cols] = a[rows, inner] b[inner, cols], each warp
 // 16 rows and up to 32 columns at a time, 16 (TF32: 8) of inner a step.
 type product struct {
-	a, b             *memory
-	aTrans, bTrans   bool
-	rows, cols, deep int64
-	batch            val
-	blocks           int64 // of 8 columns
-	put              func(i, sum val)
+	a, b           *memory
+	aTrans, bTrans bool
+	deep           int64
+	batch          val
+	target.Fragments
 }
 
 // step is how many of inner one instruction takes: 32 bytes.
@@ -33,49 +33,44 @@ func (p *product) size() int64 { return int64(p.a.dt.Size()) }
 func (e *fn) onTensorCores(op *ir.Op, a, b *memory) *product {
 	shape := lower.ProductOf(op)
 	p := &product{a: a, b: b, aTrans: op.Bool("a_trans"), bTrans: op.Bool("b_trans"), batch: e.dim(shape.Batch)}
-	var ok1, ok2, ok3 bool
-	p.rows, ok1 = shape.Rows.Const()
-	p.cols, ok2 = shape.Cols.Const()
-	p.deep, ok3 = shape.Inner.Const()
-	whole := ok1 && ok2 && ok3 && p.rows%16 == 0 && p.cols%8 == 0 && p.deep%p.step() == 0 && p.rows > 0 && p.cols > 0 && p.deep > 0
+	rows, ok1 := shape.Rows.Const()
+	cols, ok2 := shape.Cols.Const()
+	deep, ok3 := shape.Inner.Const()
+	whole := ok1 && ok2 && ok3 && rows%16 == 0 && cols%8 == 0 && deep%p.step() == 0 && rows > 0 && cols > 0 && deep > 0
 	cores := a.dt == ir.FP16 || a.dt == ir.BF16 || a.dt == ir.FP32 && e.g.opt.TF32
 	if !whole || a.dt != b.dt || !cores || e.space != shared {
 		return nil
 	}
-	p.blocks = 1
-	for p.blocks < 4 && p.cols%(16*p.blocks) == 0 {
-		p.blocks *= 2
-	}
+	p.Fragments, p.deep = target.Share(rows, cols), deep
 	return p
 }
 
-// mma emits the product: p.put gets each element's place and sum.
-func (e *fn) mma(p *product) {
-	lane, warp := e.b.NewAnd(e.tid, i64(31)), e.b.NewLShr(e.tid, i64(5))
-	wide := 8 * p.blocks
-	across := p.cols / wide
-	items := p.rows / 16 * across
-	sums := make([]val, 4*p.blocks)
-	for i := range sums {
-		sums[i] = e.alloca(types.Float)
-	}
-	e.loop("block", warp, e.mul(p.batch, i64(items)), i64(Threads/32), func(i val) {
-		z, rest := e.b.NewUDiv(i, i64(items)), e.b.NewURem(i, i64(items))
-		row := e.mul(e.b.NewUDiv(rest, i64(across)), i64(16))
-		col := e.mul(e.b.NewURem(rest, i64(across)), i64(wide))
-		for _, s := range sums {
-			e.b.NewStore(f32(0), s)
+// mma emits the product: finish gets each element's place and sum.
+func (e *fn) mma(p *product, finish func(i, sum val)) {
+	sums := e.sums(p.Fragments, p.a.dt)
+	e.loop("block", e.b.NewLShr(e.tid, i64(5)), e.mul(p.batch, i64(p.Parts)), i64(Threads/32), func(i val) {
+		at := e.partAt(p.Fragments, i)
+		e.mmaPart(p, at, sums)
+		for j, i := range e.elements(p.Fragments, at) {
+			finish(i, e.b.NewLoad(types.Float, sums[j]))
 		}
-		a := e.offset(p.a.ptr, e.mul(z, i64(p.size()*p.rows*p.deep)))
-		b := e.offset(p.b.ptr, e.mul(z, i64(p.size()*p.deep*p.cols)))
-		e.loop("step", i64(0), i64(p.deep), i64(p.step()), func(k val) {
-			if p.a.dt == ir.FP32 {
-				e.tf32Step(p, lane, a, b, row, col, k, sums)
-			} else {
-				e.mmaStep(p, lane, a, b, row, col, k, sums)
-			}
-		})
-		e.mmaOut(p, lane, z, row, col, sums)
+	})
+}
+
+// mmaPart sums up a part of the product.
+func (e *fn) mmaPart(p *product, at part, sums []val) {
+	lane := e.b.NewAnd(e.tid, i64(31))
+	for _, s := range sums {
+		e.b.NewStore(f32(0), s)
+	}
+	a := e.offset(p.a.ptr, e.mul(at.z, i64(p.size()*p.Rows*p.deep)))
+	b := e.offset(p.b.ptr, e.mul(at.z, i64(p.size()*p.deep*p.Cols)))
+	e.loop("step", i64(0), i64(p.deep), i64(p.step()), func(k val) {
+		if p.a.dt == ir.FP32 {
+			e.tf32Step(p, lane, a, b, at.row, at.col, k, sums)
+		} else {
+			e.mmaStep(p, lane, a, b, at.row, at.col, k, sums)
+		}
 	})
 }
 
@@ -88,13 +83,13 @@ func (e *fn) mmaStep(p *product, lane, a, b, row, col, k val, sums []val) {
 	y, x := e.add(row, e.add(low, e.mul(high, i64(8)))), e.add(k, e.mul(top, i64(8)))
 	at, stride := [2]val{y, x}, p.deep
 	if p.aTrans {
-		at, stride = [2]val{e.add(k, e.add(low, e.mul(top, i64(8)))), e.add(row, e.mul(high, i64(8)))}, p.rows
+		at, stride = [2]val{e.add(k, e.add(low, e.mul(top, i64(8)))), e.add(row, e.mul(high, i64(8)))}, p.Rows
 	}
 	fa := e.ldmatrix(4, p.aTrans, e.matrixRow(a, at, stride))
-	for j := range p.blocks {
+	for j := range p.Wide / 8 {
 		c := e.add(col, i64(8*j))
 		// Of B: the upper and the lower half.
-		at, stride := [2]val{e.add(k, e.add(low, e.mul(high, i64(8)))), c}, p.cols
+		at, stride := [2]val{e.add(k, e.add(low, e.mul(high, i64(8)))), c}, p.Cols
 		if p.bTrans {
 			at, stride = [2]val{e.add(c, low), e.add(k, e.mul(high, i64(8)))}, p.deep
 		}
@@ -116,12 +111,12 @@ func (e *fn) tf32Step(p *product, lane, a, b, row, col, k val, sums []val) {
 	}
 	var fa []val
 	for i := range int64(4) {
-		fa = append(fa, read(a, e.add(row, e.add(g, i64(i%2*8))), e.add(k, e.add(t, i64(i/2*4))), p.aTrans, p.rows, p.deep))
+		fa = append(fa, read(a, e.add(row, e.add(g, i64(i%2*8))), e.add(k, e.add(t, i64(i/2*4))), p.aTrans, p.Rows, p.deep))
 	}
-	for j := range p.blocks {
+	for j := range p.Wide / 8 {
 		var fb []val
 		for i := range int64(2) {
-			fb = append(fb, read(b, e.add(k, e.add(t, i64(4*i))), e.add(col, e.add(g, i64(8*j))), p.bTrans, p.deep, p.cols))
+			fb = append(fb, read(b, e.add(k, e.add(t, i64(4*i))), e.add(col, e.add(g, i64(8*j))), p.bTrans, p.deep, p.Cols))
 		}
 		e.multiply(p, fa, fb, sums[4*j:4*j+4])
 	}
@@ -183,17 +178,4 @@ func (e *fn) warpAsm(t types.Type, n int, text, constraints string, args ...val)
 		out[i] = e.b.NewExtractValue(call, uint64(i))
 	}
 	return out
-}
-
-// mmaOut hands out the sums: a lane has two neighbouring columns of row lane/4 and of the row 8 below.
-func (e *fn) mmaOut(p *product, lane, z, row, col val, sums []val) {
-	g, t := e.b.NewLShr(lane, i64(2)), e.b.NewAnd(lane, i64(3))
-	base := e.mul(z, i64(p.rows*p.cols))
-	for j := range p.blocks {
-		for i := range int64(4) {
-			y := e.add(row, e.add(g, i64(8*(i/2))))
-			x := e.add(col, e.add(i64(8*j+i%2), e.mul(t, i64(2))))
-			p.put(e.add(base, e.add(e.mul(y, i64(p.cols)), x)), e.b.NewLoad(types.Float, sums[4*j+i]))
-		}
-	}
 }

@@ -70,14 +70,14 @@ type gen struct {
 	scratch *ll.Global          // of block-wide exchanges
 	annot   []annotation
 	need    lower.Scratch
-	inReg   map[*ir.Func]map[*ir.Value]bool
+	inReg   map[*ir.Func]*target.Registers
 	plans   map[*ir.Func]*plan
 	checks  map[*ir.Func]lower.Checks
 }
 
 func newGen(opt Options) *gen {
 	return &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{},
-		inReg: map[*ir.Func]map[*ir.Value]bool{}, plans: map[*ir.Func]*plan{}, checks: map[*ir.Func]lower.Checks{}}
+		inReg: map[*ir.Func]*target.Registers{}, plans: map[*ir.Func]*plan{}, checks: map[*ir.Func]lower.Checks{}}
 }
 
 // Generate builds the LLVM IR of m, after all passes.

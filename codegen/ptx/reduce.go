@@ -148,23 +148,48 @@ func (e *fn) step(r *reduction, a, b val) val {
 }
 
 // matmul uses tensor cores where it can; else each thread computes elements of the result of its own. Sums
-// are FP32 (integers: INT32).
+// are FP32 (integers: INT32). What it adds to, and the result, may be fragments in registers.
 func (e *fn) matmul(op *ir.Op) {
-	a, b := e.data(op.Val("lhs")), e.data(op.Val("rhs"))
-	out := e.declareTile(op.Result())
-	read := []*memory{a, b}
-	var acc *memory
+	a, b, result := e.data(op.Val("lhs")), e.data(op.Val("rhs")), op.Result()
+	dt := ir.DTypeOf(result.Type)
+	read, written := []*memory{a, b}, []*memory(nil)
+	var made []val
+	start := func(val) val { return nil }
 	if op.Kind == ir.MatMulAcc {
-		acc = e.data(op.Val("acc"))
-		read = append(read, acc)
+		if acc := op.Val("acc"); e.Fragments[acc] {
+			start = func(val) val { return e.regs[acc][len(made)] }
+		} else {
+			m := e.data(acc)
+			read = append(read, m)
+			start = func(i val) val { return e.item(m, i) }
+		}
 	}
-	e.touch(read, []*memory{out})
-	if p := e.onTensorCores(op, a, b); p != nil {
-		p.put = func(i, sum val) { e.put(out, i, e.addStart(sum, acc, i, true, out.dt)) }
-		e.mma(p)
-		return
+	leave := func(i, x val) {}
+	if !e.Fragments[result] {
+		out := e.declareTile(result)
+		written = append(written, out)
+		leave = func(i, x val) { e.put(out, i, x) }
 	}
-	p := lower.ProductOf(op)
+	e.touch(read, written)
+	finish := func(i, sum val) {
+		x := e.addStart(sum, start(i), a.dt.IsFloat(), dt)
+		leave(i, x)
+		made = append(made, x)
+	}
+	p := e.onTensorCores(op, a, b)
+	switch {
+	case e.Fragments[result] || op.Kind == ir.MatMulAcc && e.Fragments[op.Val("acc")]:
+		e.heldProduct(op, p, a, b, finish)
+		e.regs[result] = made
+	case p != nil:
+		e.mma(p, finish)
+	default:
+		e.plainProduct(lower.ProductOf(op), a, b, finish)
+	}
+}
+
+// plainProduct spreads the elements of a product over the threads.
+func (e *fn) plainProduct(p lower.Product, a, b *memory, finish func(i, sum val)) {
 	rows, cols, batch, inner := e.dim(p.Rows), e.dim(p.Cols), e.dim(p.Batch), e.dim(p.Inner)
 	as, bs := e.dims(p.A[:]), e.dims(p.B[:])
 	size := e.mul(rows, cols)
@@ -173,34 +198,25 @@ func (e *fn) matmul(op *ir.Op) {
 		y, x := e.b.NewUDiv(rest, cols), e.b.NewURem(rest, cols)
 		pa := e.add(e.mul(z, e.mul(rows, inner)), e.mul(y, as[0]))
 		pb := e.add(e.mul(z, e.mul(inner, cols)), e.mul(x, bs[1]))
-		float := a.dt.IsFloat()
-		first := i32(0)
-		if float {
-			first = f32(0)
-		}
-		sum := e.accumulate("dot", i64(0), inner, i64(1), first, func(k, s val) val {
+		finish(i, e.accumulate("dot", i64(0), inner, i64(1), e.zeroSum(a.dt), func(k, s val) val {
 			u := e.item(a, e.add(pa, e.mul(k, as[1])))
 			v := e.item(b, e.add(pb, e.mul(k, bs[0])))
-			if float {
-				return e.fma(u, v, s)
-			}
-			return e.b.NewAdd(s, e.b.NewMul(e.convert(u, a.dt, ir.INT32), e.convert(v, b.dt, ir.INT32)))
-		})
-		e.put(out, i, e.addStart(sum, acc, i, float, out.dt))
+			return e.multiplyAdd(a.dt, u, v, s)
+		}))
 	})
 }
 
-// addStart adds what matmul_acc starts from; the sum is rounded once.
-func (e *fn) addStart(sum val, acc *memory, i val, float bool, dt ir.DType) val {
+// addStart adds what matmul_acc starts from, if there is anything; the sum is rounded once.
+func (e *fn) addStart(sum, start val, float bool, dt ir.DType) val {
 	from := ir.INT32
 	if float {
 		from = ir.FP32
 	}
-	if acc == nil {
+	if start == nil {
 		return e.convert(sum, from, dt)
 	}
 	if !dt.IsFloat() {
-		return e.b.NewAdd(e.convert(sum, from, dt), e.item(acc, i))
+		return e.b.NewAdd(e.convert(sum, from, dt), start)
 	}
-	return e.round(e.b.NewFAdd(e.convert(sum, from, ir.FP32), e.item(acc, i)), dt)
+	return e.round(e.b.NewFAdd(e.convert(sum, from, ir.FP32), start), dt)
 }

@@ -18,7 +18,7 @@ func (e *fn) inRegs(op *ir.Op) bool { return e.rowTile(op) != nil }
 // rowTile is a tile of a fused loop that lives in registers, or nil; all of them have one shape.
 func (e *fn) rowTile(op *ir.Op) *ir.Tile {
 	for _, v := range append(append([]*ir.Value(nil), op.Results...), op.Vals("ins")...) {
-		if e.inReg[v] {
+		if e.Rows[v] {
 			return v.Type.(*ir.Tile)
 		}
 	}
@@ -50,7 +50,7 @@ func (e *fn) fusedRegs(op *ir.Op, n *nest) {
 		}
 	}
 	for k, v := range op.Results {
-		if e.inReg[v] {
+		if e.Rows[v] {
 			e.regs[v] = l.regs[k]
 		}
 	}
@@ -228,8 +228,12 @@ func (e *fn) run(l *rowLoop, r, lanes int64, aligned bool) {
 
 // carryRegs prepares the phis of a tile that a loop carries in registers.
 func (e *fn) carryRegs(arg, init *ir.Value) []*carried {
+	pieces := e.regs[init]
+	if e.Fragments[arg] && !e.Fragments[init] {
+		pieces = e.fetch(init)
+	}
 	var out []*carried
-	for j, x := range e.regs[init] {
+	for j, x := range pieces {
 		out = append(out, &carried{arg: arg, piece: j, init: x})
 	}
 	e.regs[arg] = make([]val, len(out))

@@ -7,6 +7,7 @@ import (
 
 	"ptoc/codegen/abi"
 	"ptoc/codegen/lower"
+	"ptoc/codegen/target"
 	"ptoc/ir"
 	"ptoc/ir/prove"
 )
@@ -233,12 +234,21 @@ func (e *fn) fused(op *ir.Op) {
 	for _, v := range op.Vals("outs") {
 		n.outs = append(n.outs, e.data(v))
 	}
-	for _, v := range op.Results {
-		if e.inReg[v] {
+	values := op.Regions[0].Terminator().Vals("values")[:len(n.outs):len(n.outs)]
+	for i, v := range op.Results {
+		switch {
+		case e.Fragments[v]:
+			e.fill(v, target.Fills(op, i))
+			continue
+		case e.Rows[v]:
 			n.outs = append(n.outs, e.operand(v))
-		} else {
+		default:
 			n.outs = append(n.outs, e.declareTile(v))
 		}
+		values = append(values, op.Regions[0].Terminator().Vals("values")[len(op.Vals("outs"))+i])
+	}
+	if len(n.outs) == 0 {
+		return
 	}
 	if mayFault(op) {
 		e.b.NewStore(bit(false), e.faulted)
@@ -248,15 +258,14 @@ func (e *fn) fused(op *ir.Op) {
 		for i, x := range ins {
 			e.vals[region.Args[i]] = x
 		}
-		var out []val
 		for _, in := range region.Ops {
-			if in.Kind == ir.Yield {
-				for k, v := range in.Vals("values") {
-					out = append(out, e.scalarAs(v, n.outs[k].dt))
-				}
-				break
+			if !in.Kind.Terminator {
+				e.scalarOp(in)
 			}
-			e.scalarOp(in)
+		}
+		var out []val
+		for k, v := range values {
+			out = append(out, e.scalarAs(v, n.outs[k].dt))
 		}
 		return out
 	}
@@ -270,7 +279,7 @@ func (e *fn) fused(op *ir.Op) {
 
 // operand is a tile or tensor as memory; one in registers has none.
 func (e *fn) operand(v *ir.Value) *memory {
-	if e.inReg[v] {
+	if e.Rows[v] {
 		return &memory{Layout: lower.Layout{Dims: ir.ShapeOf(v.Type)}, dt: ir.DTypeOf(v.Type)}
 	}
 	return e.data(v)

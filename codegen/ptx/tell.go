@@ -30,11 +30,17 @@ func (e *fn) tell(v *ir.Value, slot *memory) {
 		return
 	}
 	slot.Layout, slot.dt = lower.RowMajor(t.Dims), t.DType
-	if !e.inReg[v] {
+	if !e.held(v) {
 		e.copy(nil, e.data(v), slot, false)
 		return
 	}
 	e.touch(nil, []*memory{slot})
+	if e.Fragments[v] {
+		for j, i := range e.placesOf(v) {
+			e.put(slot, i, e.regs[v][j])
+		}
+		return
+	}
 	for j, x := range e.regs[v] {
 		i, mine := e.pieceOf(t, int64(j))
 		e.when("mine", mine, func() { e.put(slot, i, x) })
@@ -48,11 +54,20 @@ func (e *fn) hear(v *ir.Value, slot *memory) {
 	case !ok:
 		e.touch([]*memory{slot}, nil)
 		e.vals[v] = e.unpackScalar(e.load(types.I64, slot.ptr, 8), ir.DTypeOf(v.Type))
-	case e.inReg[v]:
+	case e.Rows[v]:
 		e.touch([]*memory{slot}, nil)
 		e.regs[v] = make([]val, target.PerThread(t))
 		for j := range e.regs[v] {
 			e.regs[v][j] = e.hearPiece(t, slot, int64(j))
+		}
+	case e.Fragments[v]:
+		e.touch([]*memory{slot}, nil)
+		e.regs[v] = e.placesOf(v)
+		for j, i := range e.regs[v] {
+			e.regs[v][j] = e.item(slot, i)
+		}
+		if delete(e.mems, v); e.Memory(v) {
+			e.spill(v)
 		}
 	default:
 		delete(e.mems, v) // where block 0 made it

@@ -14,7 +14,7 @@ const (
 // GPU keeps rows of a bounded length in the registers of a block's threads: what one fused loop leaves in a
 // thread's registers the next one finds there, without a barrier. A block takes up to 96 KiB of shared memory for
 // other tiles; with more, they live in global memory.
-var GPU = &Target{Name: "cuda", Block: gpuBlock, Shared: 96 << 10, Stages: 2, fits: func(t *ir.Tile) bool { return PerThread(t) > 0 }, serves: rowLoop}
+var GPU = &Target{Name: "cuda", Block: gpuBlock, Shared: 96 << 10, Stages: 2, fragments: true, fits: func(t *ir.Tile) bool { return PerThread(t) > 0 }, serves: rowLoop}
 
 // PerThread is how many registers of a thread hold a tile; 0 if registers cannot.
 func PerThread(t *ir.Tile) int64 {

@@ -13,8 +13,9 @@ type Target struct {
 	Shared int64
 	// Stages is how many places the tiles have that a turn of a loop loads, so that loads overlap products; 1 where
 	// they cannot.
-	Stages int64
-	// fits reports whether registers can hold a tile; serves whether a fused loop can work on v, which it
+	Stages    int64
+	fragments bool // what products add to can be held as fragments
+	// fits reports whether registers can hold a row; serves whether a fused loop can work on v, which it
 	// makes or reads, there.
 	fits   func(t *ir.Tile) bool
 	serves func(op *ir.Op, v *ir.Value, regs map[*ir.Value]bool) bool
@@ -28,9 +29,30 @@ func Of(name string) *Target {
 	return CPU
 }
 
-// Registers decides which tiles of f live in registers: small ones that only fused loops touch, and loops
-// carry, such as the accumulator of a loop over peers.
-func (t *Target) Registers(f *ir.Func) map[*ir.Value]bool {
+// Registers says which tiles of a function live in registers.
+type Registers struct {
+	// Rows are small ones that only fused loops touch, and loops carry, such as the accumulator of a loop over peers.
+	Rows map[*ir.Value]bool
+	// Fragments are what products add to.
+	Fragments map[*ir.Value]bool
+	stored    map[*ir.Value]bool // fragments that lie in memory, too
+}
+
+// Memory reports whether tile v has a place in memory.
+func (g *Registers) Memory(v *ir.Value) bool {
+	return !g.Rows[v] && (!g.Fragments[v] || g.stored[v])
+}
+
+// Registers decides which tiles of f live in registers.
+func (t *Target) Registers(f *ir.Func) *Registers {
+	g := &Registers{Rows: t.rows(f), Fragments: map[*ir.Value]bool{}, stored: map[*ir.Value]bool{}}
+	if t.fragments {
+		g.findFragments(f)
+	}
+	return g
+}
+
+func (t *Target) rows(f *ir.Func) map[*ir.Value]bool {
 	regs := map[*ir.Value]bool{}
 	yields := map[*ir.Op]bool{} // of counting and fused loops
 	add := func(vs []*ir.Value) {

@@ -51,5 +51,7 @@ func (s *interpreter) run(ranks [][]job, watch func(int64)) error {
 	s.stats.Steps += st.Steps
 	s.stats.Products += st.Products
 	s.stats.Ahead += st.Ahead
+	s.stats.Read += st.Read
+	s.stats.Written += st.Written
 	return err
 }

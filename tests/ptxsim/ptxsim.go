@@ -66,6 +66,8 @@ type Stats struct {
 	Steps    int64 // instructions executed, over all threads
 	Products int64 // matrix products executed, over all warps
 	Ahead    int64 // those of them that ran while copies of their threads were in flight
+	Read     int64 // bytes of shared memory read, over all threads; a row of a matrix that a warp loads counts once
+	Written  int64 // bytes of shared memory written, copies included
 }
 
 // Launch runs one kernel to its end.

@@ -37,6 +37,12 @@ func (t *thread) sharedBytes(addr uint64, a *access) []byte {
 	if addr < sharedStart || addr+uint64(a.size) > uint64(len(b.shared)) {
 		t.fail("out of range: %d bytes at shared address %#x; the block has %#x to %#x", a.size, addr, sharedStart, len(b.shared))
 	}
+	if a.read {
+		b.run.stats.Read += int64(a.size)
+	}
+	if a.write {
+		b.run.stats.Written += int64(a.size)
+	}
 	now := t.mark()
 	for i := addr; i < addr+uint64(a.size); i++ {
 		s := &b.shadow[i]
