@@ -167,5 +167,18 @@ func report(w io.Writer, err error) int {
 	} else {
 		diag.Print(w, list)
 	}
+	if onCommandLine(list) {
+		return exitUsage
+	}
 	return exitError
+}
+
+// onCommandLine reports whether nothing but the command line is wrong.
+func onCommandLine(list *diag.List) bool {
+	for _, d := range list.Sorted() {
+		if d.Severity == diag.Error && d.Code != diag.BadOption {
+			return false
+		}
+	}
+	return list.HasErrors()
 }

@@ -79,7 +79,7 @@ func TestRunSpeaksJSON(t *testing.T) {
 	}
 	_, errs, code := command(t, "run", name, "--ranks", "99", "--json")
 	var list []struct{ Code string }
-	if err := json.Unmarshal([]byte(errs), &list); err != nil || code != 1 || len(list) != 1 || list[0].Code != "E0704" {
+	if err := json.Unmarshal([]byte(errs), &list); err != nil || code != exitUsage || len(list) != 1 || list[0].Code != "E0704" {
 		t.Errorf("exit code %d, %v in\n%s", code, err, errs)
 	}
 }
