@@ -21,10 +21,11 @@ func (r *run) host(f *ir.Func) {
 		t, ok := p.Type.(*ir.Tensor)
 		if !ok {
 			if r.given.scalars == nil {
-				r.given.scalars = map[string]bool{}
+				r.given.scalars = map[string]ir.DType{}
 			}
-			r.given.scalars[p.Name] = true
-			if dt := ir.DTypeOf(p.Type); !dt.IsFloat() {
+			dt := ir.DTypeOf(p.Type)
+			r.given.scalars[p.Name] = dt
+			if !dt.IsFloat() {
 				r.space.Whole(p.Name, dt == ir.BOOL)
 			}
 			hc.args = append(hc.args, value{t: r.space.Leaf(p.Name, 0), why: f.Body.Ops[0]})

@@ -22,6 +22,21 @@ func FillGiven(t *tensor.Tensor, name string, repeat int) {
 	t.FillDefault(name, uint64(repeat))
 }
 
+// GivenScalar is what ptoc verify gives a program for a parameter that is a number, unless the user says otherwise:
+// 0 for integers, which may be a rank or an offset; 3 for floating point, so that a factor does not hide what it
+// multiplies, and products of small whole numbers are exact.
+func GivenScalar(inputs []string, name string, dt ir.DType) float64 {
+	for _, text := range inputs {
+		if sp, err := tensor.ParseSpec(text); err == nil && sp.Name == name {
+			return sp.Value
+		}
+	}
+	if dt.IsFloat() {
+		return 3
+	}
+	return 0
+}
+
 // fill takes what the user says, if that names the input.
 func (s Scope) fill(t *tensor.Tensor, name string, repeat int) error {
 	for _, text := range s.Inputs {
@@ -51,7 +66,7 @@ type given struct {
 	r       *run
 	tensors map[string]func() *tensor.Tensor
 	made    map[string]*tensor.Tensor
-	scalars map[string]bool
+	scalars map[string]ir.DType
 	vals    *term.Values
 	used    bool // something depended on data
 }
@@ -72,23 +87,14 @@ func (g *given) tensor(label, name string, repeat int, dims []int64, dt ir.DType
 	}
 }
 
-// scalar is an argument of the host program that is a number: 0, if nobody says otherwise.
-func (g *given) scalar(name string) (float64, bool) {
-	for _, text := range g.r.scope.Inputs {
-		if sp, err := tensor.ParseSpec(text); err == nil && sp.Name == name {
-			return sp.Value, true
-		}
-	}
-	return 0, true
-}
-
 func (g *given) input(label string, i int64) (float64, bool) {
 	make := g.tensors[label]
 	if make == nil {
-		if g.scalars[label] {
-			return g.scalar(label)
+		dt, scalar := g.scalars[label]
+		if !scalar {
+			return 0, false
 		}
-		return 0, false
+		return GivenScalar(g.r.scope.Inputs, label, dt), true
 	}
 	if g.made[label] == nil {
 		g.made[label] = make()

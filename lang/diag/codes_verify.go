@@ -149,7 +149,7 @@ def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]],
 def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]]):
     data = pld.alloc_window_buffer([1, 8], dtype=pl.FP32)
     for r in pl.range(pld.world_size()):
-        step(x[r], y[r], pld.window(data, [1, 8], dtype=pl.FP32), pld.window(data, [NR, 1], dtype=pl.INT32), device=r)
+        step(x[r], y[r], pld.window(data, [1, 8], dtype=pl.FP32), pld.window(data, [NR, 1], dtype=pl.INT32), device=r)  # ERROR "E0719"
 `},
 	{SignalBeforeData, "signal before its data",
 		"Data is written to a peer, and no notify follows that would release it; or the notify comes first. Who waits for the signal does not see the data.",

@@ -12,15 +12,22 @@ TURNS = 2
 
 
 @pl.jit.incore
-def step(x: pl.Tensor[[4, 512], pl.FP32], y: pl.Out[pl.Tensor[[TURNS, 4, 512], pl.FP32]], z: pl.Out[pl.Tensor[[TURNS, 4, 3, 24], pl.FP16]],
-         data: pl.InOut[pld.DistributedTensor[[TURNS, 512], pl.FP32]], half: pl.InOut[pld.DistributedTensor[[TURNS, 3, 24], pl.FP16]],
-         signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]]):
+def step(
+    x: pl.Tensor[[4, 512], pl.FP32],
+    y: pl.Out[pl.Tensor[[TURNS, 4, 512], pl.FP32]],
+    z: pl.Out[pl.Tensor[[TURNS, 4, 3, 24], pl.FP16]],
+    data: pl.InOut[pld.DistributedTensor[[TURNS, 512], pl.FP32]],
+    half: pl.InOut[pld.DistributedTensor[[TURNS, 3, 24], pl.FP16]],
+    signal: pl.InOut[pld.DistributedTensor[[NR, 1], pl.INT32]],
+):
     ctx = pld.get_comm_ctx(signal)
     me = pld.rank(ctx)
     n = pld.nranks(ctx)
     for t in pl.range(TURNS):
         data = pl.store(pl.load(x, [t, 0], [1, 512]), [t, 0], data)
-        half = pl.store(pl.reshape(pl.cast(pl.load(x, [t, 8], [1, 72]), pl.FP16), [1, 3, 24]), [t, 0, 0], half)
+        half = pl.store(
+            pl.reshape(pl.cast(pl.load(x, [t, 8], [1, 72]), pl.FP16), [1, 3, 24]), [t, 0, 0], half
+        )
         for p in pl.range(n):
             pld.notify(signal, p, [me, 0], 1)
         row = pl.load(x, [2, 0], [1, 512])
@@ -38,7 +45,11 @@ def step(x: pl.Tensor[[4, 512], pl.FP32], y: pl.Out[pl.Tensor[[TURNS, 4, 512], p
 
 
 @pl.jit.host
-def main(x: pl.Tensor[[NR, 4, 512], pl.FP32], y: pl.Out[pl.Tensor[[NR, TURNS, 4, 512], pl.FP32]], z: pl.Out[pl.Tensor[[NR, TURNS, 4, 3, 24], pl.FP16]]):
+def main(
+    x: pl.Tensor[[NR, 4, 512], pl.FP32],
+    y: pl.Out[pl.Tensor[[NR, TURNS, 4, 512], pl.FP32]],
+    z: pl.Out[pl.Tensor[[NR, TURNS, 4, 3, 24], pl.FP16]],
+):
     data_buf = pld.alloc_window_buffer([TURNS, 512], dtype=pl.FP32)
     half_buf = pld.alloc_window_buffer([TURNS, 3, 24], dtype=pl.FP16)
     signal_buf = pld.alloc_window_buffer([NR, 1], dtype=pl.INT32)

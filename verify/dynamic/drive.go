@@ -231,7 +231,7 @@ func (o *outcome) arguments(entry *ir.Func, s verify.Scope, in Inputs, k int) ([
 	for i, p := range entry.Params() {
 		ten, ok := p.Type.(*ir.Tensor)
 		if !ok {
-			x := number(in, p.Name)
+			x := verify.GivenScalar(in, p.Name, ir.DTypeOf(p.Type))
 			v := interp.Value{I: int64(x), F: x}
 			byName[p.Name] = &argument{scalar: v}
 			args = append(args, v)
@@ -262,17 +262,6 @@ func isNumber(text string) bool {
 	_, v, _ := strings.Cut(text, "=")
 	_, err := strconv.ParseFloat(v, 64)
 	return err == nil
-}
-
-// number is the value of a scalar input; 0 if it is not given.
-func number(in Inputs, name string) float64 {
-	for _, text := range in {
-		if n, v, _ := strings.Cut(text, "="); n == name {
-			x, _ := strconv.ParseFloat(v, 64)
-			return x
-		}
-	}
-	return 0
 }
 
 func (o *outcome) tensor(name string, t *ir.Tensor, s verify.Scope) (*controller.Tensor, error) {

@@ -261,7 +261,7 @@ func given(p *verify.Program, in Inputs) string {
 	}
 	for _, v := range p.Source.Func(p.Entry).Params() {
 		if _, ok := v.Type.(*ir.Tensor); !ok {
-			of = append(of, fmt.Sprintf("%s = %v", v.Name, number(in, v.Name)))
+			of = append(of, fmt.Sprintf("%s = %v", v.Name, verify.GivenScalar(in, v.Name, ir.DTypeOf(v.Type))))
 		}
 	}
 	return strings.Join(of, "; ")

@@ -226,3 +226,29 @@ def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.F
 		t.Errorf("without the wait: %s", r.Status())
 	}
 }
+
+// A factor that nobody gives is not 0: that would hide what it multiplies.
+func TestAFactorThatIsForgottenIsFound(t *testing.T) {
+	const program = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.Out[pl.Tensor[[1, 8], pl.FP32]], factor: pl.Scalar[pl.FP32]):
+    pl.store(pl.load(x, [0, 0], [1, 8]) * factor, [0, 0], y)
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.Out[pl.Tensor[[NR, 1, 8], pl.FP32]], factor: pl.Scalar[pl.FP32]):
+    for r in pl.range(NR):
+        step(x[r], y[r], factor, device=r)
+
+@pl.golden(of=main)
+def expected(x, y, factor):
+    for r in pl.range(NR):
+        y[r] = x[r] * FACTOR
+`
+	for factor, want := range map[string]verify.Status{"factor": verify.Proved, "factor * factor": verify.Counterexample, "0.0": verify.Counterexample} {
+		r := check(t, fromText(t, strings.ReplaceAll(program, "FACTOR", factor)), 2, 1, []string{"memory"})
+		if r.Status() != want {
+			t.Errorf("%s: %s%s", factor, r.Status(), reasons(r))
+		}
+	}
+}
