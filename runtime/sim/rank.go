@@ -89,6 +89,9 @@ func (r *rank) end() {
 
 func (r *rank) runQueue() {
 	for len(r.queue) > 0 {
+		if err := r.m.ctx.Err(); err != nil { // short kernels come to no point where limit would look
+			interp.Stop(err)
+		}
 		c := r.queue[0]
 		r.queue = r.queue[1:]
 		r.kernel = c.code
