@@ -7,6 +7,7 @@ import (
 	ll "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 )
@@ -236,6 +237,10 @@ type annotation struct {
 	value int64
 }
 
+// threadRange says what a thread's number can be: with it LLVM sees which loops over a block's threads end after
+// one turn, and that their counters are not negative. It is the first of the module's metadata.
+var threadRange = &metadata.Tuple{MetadataID: 0, Fields: []metadata.Field{constant.NewInt(types.I32, 0), constant.NewInt(types.I32, Threads)}}
+
 // annotations is the metadata's text: it says which functions are kernels.
 func (g *gen) annotations() string {
 	var list, rows strings.Builder
@@ -243,10 +248,10 @@ func (g *gen) annotations() string {
 		if i > 0 {
 			list.WriteString(", ")
 		}
-		fmt.Fprintf(&list, "!%d", i)
-		fmt.Fprintf(&rows, "!%d = !{%s, !%q, i32 %d}\n", i, a.fn, a.key, a.value)
+		fmt.Fprintf(&list, "!%d", i+1)
+		fmt.Fprintf(&rows, "!%d = !{%s, !%q, i32 %d}\n", i+1, a.fn, a.key, a.value)
 	}
-	return fmt.Sprintf("!nvvm.annotations = !{%s}\n%s", &list, &rows)
+	return fmt.Sprintf("!nvvm.annotations = !{%s}\n%s = %s\n%s", &list, threadRange.Ident(), threadRange.LLString(), &rows)
 }
 
 func (g *gen) globals() {

@@ -3,6 +3,7 @@ package ptx
 import (
 	ll "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 
 	"ptoc/codegen/abi"
@@ -40,7 +41,9 @@ func (g *gen) entry(f *ir.Func) {
 	// spilling.
 	g.annot = append(g.annot, annotation{code, "kernel", 1}, annotation{code, "reqntidx", Threads}, annotation{code, "minctasm", 1})
 
-	k.tid = k.b.NewZExt(k.sreg("tid.x"), types.I64)
+	tid := k.sreg("tid.x")
+	tid.Metadata = append(tid.Metadata, &metadata.Attachment{Name: "range", Node: threadRange})
+	k.tid = k.b.NewZExt(tid, types.I64)
 	rank := k.b.NewZExt(k.sreg("ctaid.y"), types.I64)
 	mine := k.offset(launch, k.mul(rank, i64(2*abi.Offset[abi.GPULaunch]("Args"))))
 	k.ctx = k.pointerAt(mine, abi.Offset[abi.GPULaunch]("Ctx"))
@@ -110,7 +113,7 @@ func (k *kernel) openGrid(f *ir.Func) (told int64, tensors bool) {
 }
 
 // sreg reads a special register.
-func (k *kernel) sreg(name string) val {
+func (k *kernel) sreg(name string) *ll.InstCall {
 	return k.b.NewCall(k.g.extern("llvm.nvvm.read.ptx.sreg."+name, types.I32))
 }
 

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -10,6 +11,7 @@ import (
 
 // library is libLLVM's C API.
 type library struct {
+	passes                                                  string // what the optimiser does
 	contextCreate, parseIR, targetFromTriple, createMachine uintptr
 	dispose                                                 map[string]uintptr
 	bufferCopy, bufferStart, bufferSize, emit               uintptr
@@ -31,7 +33,9 @@ func openLibrary(path string) (*LLVM, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LLVM{Path: path, Version: libraryVersion(h), compile: l.compile}, nil
+	version := libraryVersion(h)
+	l.passes = optimizer(version)
+	return &LLVM{Path: path, Version: version, compile: l.compile}, nil
 }
 
 // libraryVersion asks the library, or, before 16, looks for what came with a version. 13 stands for all that
@@ -54,6 +58,11 @@ func libraryVersion(h uintptr) int {
 	}
 	return 13
 }
+
+// withOptions are the libraries that were given our options, which hold for the process, where nobody else uses
+// them. There is no other way to say them to a library, and it takes them once. A library that is opened again,
+// under any name, has the handle that it had.
+var withOptions sync.Map
 
 // bindLibrary finds the functions.
 func bindLibrary(h uintptr) (*library, error) {
@@ -81,8 +90,15 @@ func bindLibrary(h uintptr) (*library, error) {
 		"GetErrorMessage", "DisposeErrorMessage"} {
 		l.dispose[what] = sym(what)
 	}
+	parseOptions := sym("ParseCommandLineOptions")
 	if missing != "" {
 		return nil, fmt.Errorf("it has no LLVM%s", missing)
+	}
+	if _, again := withOptions.LoadOrStore(h, true); !again {
+		var keep runtime.Pinner
+		defer keep.Unpin()
+		argv := [...]uintptr{ptr(&keep, cString("ptoc")), ptr(&keep, cString(withoutLSR))}
+		call(parseOptions, uintptr(len(argv)), ptr(&keep, &argv), 0)
 	}
 	return l, nil
 }
@@ -132,12 +148,12 @@ func (l *library) compile(text string, g goal) (string, error) {
 	if call(l.targetFromTriple, ptr(&keep, triple), ptr(&keep, &target), ptr(&keep, &msg))&1 != 0 {
 		return "", l.failure("LLVM has no backend for "+g.triple, msg)
 	}
-	const aggressive, relocPIC, modelDefault = 3, 2, 0
-	tm := call(l.createMachine, target, ptr(&keep, triple), ptr(&keep, cpu), ptr(&keep, feat), aggressive, relocPIC, modelDefault)
+	const levelDefault, relocPIC, modelDefault = 2, 2, 0
+	tm := call(l.createMachine, target, ptr(&keep, triple), ptr(&keep, cpu), ptr(&keep, feat), levelDefault, relocPIC, modelDefault)
 	defer call(l.dispose["DisposeTargetMachine"], tm)
 	opts := call(l.passOptions)
 	defer call(l.disposePassOptions, opts)
-	passes := cString("default<O2>")
+	passes := cString(l.passes)
 	if e := call(l.runPasses, mod, ptr(&keep, passes), tm, opts); e != 0 {
 		return "", fmt.Errorf("LLVM's optimiser: %s", goString(call(l.dispose["GetErrorMessage"], e)))
 	}

@@ -11,7 +11,10 @@ import (
 )
 
 // llc is a program that compiles, with the opt that belongs to it; "" if that is not there.
-type llc struct{ llc, opt string }
+type llc struct {
+	llc, opt string
+	passes   string // what opt does
+}
 
 var llcVersion = regexp.MustCompile(`LLVM version (\d+)`)
 
@@ -32,7 +35,7 @@ func openLLC(path string) (*LLVM, error) {
 	if !strings.Contains(about, "nvptx64") {
 		return nil, fmt.Errorf("LLVM %d: it has no backend for nvptx64", v)
 	}
-	c := llc{llc: bin}
+	c := llc{llc: bin, passes: optimizer(v)}
 	if opt, err := exec.LookPath(filepath.Join(filepath.Dir(bin), strings.Replace(filepath.Base(bin), "llc", "opt", 1))); err == nil && opt != bin {
 		c.opt = opt
 	}
@@ -42,11 +45,11 @@ func openLLC(path string) (*LLVM, error) {
 func (c llc) compile(text string, g goal) (string, error) {
 	if c.opt != "" {
 		var err error
-		if text, err = pipe(text, c.opt, "-O2", "-S", "-o", "-", "-"); err != nil {
+		if text, err = pipe(text, c.opt, "-passes="+c.passes, "-S", "-o", "-", "-"); err != nil {
 			return "", err
 		}
 	}
-	args := []string{"-O3", "-mtriple=" + g.triple, "-mcpu=" + g.cpu, "-mattr=" + g.features, "-relocation-model=pic", "-o", "-", "-"}
+	args := []string{"-O2", withoutLSR, "-mtriple=" + g.triple, "-mcpu=" + g.cpu, "-mattr=" + g.features, "-relocation-model=pic", "-o", "-", "-"}
 	if g.object {
 		args = append(args, "-filetype=obj")
 	}

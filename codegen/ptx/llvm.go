@@ -38,6 +38,24 @@ type goal struct {
 	object                bool // machine code instead of assembly
 }
 
+// optimizer is the list of LLVM's passes on the way, a third of the time of its own -O2: the program has been optimised when
+// it comes here, tiles in registers are already values, and what comes behind, NVIDIA's assembler, unrolls loops
+// and schedules by itself. So helpers are expanded, what that leaves behind is folded, and loops get the form that
+// the assembler unrolls: the test at the end, of the next turn's counter. InstCombine behind IndVars would turn
+// that into a test of this turn's, which is why it comes before.
+func optimizer(version int) string {
+	instcombine := "instcombine"
+	if version >= 18 {
+		instcombine += "<no-verify-fixpoint>" // what is named in a text is checked as LLVM's own tests are, without this
+	}
+	return "always-inline,function(sroa,early-cse<memssa>,simplifycfg," + instcombine +
+		",loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion),early-cse,simplifycfg)"
+}
+
+// withoutLSR leaves out loop strength reduction: it gives every address of a loop a counter of its own, which costs
+// registers that GPUs are short of, and a fifth of the time that LLVM takes.
+const withoutLSR = "-disable-lsr"
+
 // baseArch is what LLVM compiles for: we emit nothing newer, and old LLVMs know nothing newer.
 const baseArch = "sm_80"
 

@@ -134,6 +134,7 @@ func portable(text string) string {
 	for _, line := range []string{"target datalayout", "target triple", "!nvvm", "!0", "!1", "!2", "!3", "!4", "!5", "!6", "!7", "!8", "!9"} {
 		text = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(line)+`.*$`).ReplaceAllString(text, "")
 	}
+	text = strings.ReplaceAll(text, ", !range !0", "")
 	text = regexp.MustCompile(`@llvm\.nvvm\.[\w.]+`).ReplaceAllStringFunc(text, func(s string) string {
 		return "@" + strings.ReplaceAll(strings.TrimPrefix(s, "@llvm."), ".", "_")
 	})
