@@ -16,7 +16,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"ptoc/codegen/cpp"
 	"ptoc/codegen/toolchain"
@@ -129,9 +132,12 @@ func (a *Artifact) Entries() int {
 }
 
 // Write makes dir with the bundle in it. It appears whole or not at all; a bundle that is there already
-// is replaced, any other folder is an error.
+// is replaced, any other folder is an error. Where dir is a link, the folder behind it is written.
 func Write(dir string, a *Artifact) error {
 	dir = filepath.Clean(dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
 	if err := replaceable(dir); err != nil {
 		return err
 	}
@@ -149,7 +155,10 @@ func Write(dir string, a *Artifact) error {
 	return nil
 }
 
-// replaceable reports why dir may not be written to.
+// ours are the files of bundles: what a folder has beside them is somebody's work.
+var ours = []string{manifestFile, programFile, kernelsFile, engineFile, ptxFile}
+
+// replaceable reports why dir may not be written to. Many things have a manifest.json: ours has a format.
 func replaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -160,13 +169,29 @@ func replaceable(dir string) error {
 	case len(entries) == 0:
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {
+	if !IsBundle(dir) {
 		return fmt.Errorf("%s is not empty and not a bundle: choose another folder", dir)
+	}
+	for _, e := range entries {
+		if !slices.Contains(ours, e.Name()) {
+			return fmt.Errorf("%s is a bundle, and has %s in it too: choose another folder, or move that away", dir, e.Name())
+		}
 	}
 	return nil
 }
 
-// swap puts the finished folder tmp where dir is.
+// formatOf is the format of a manifest, whatever else may be in it; 0 if it is none.
+func formatOf(manifest []byte) int {
+	var m struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(manifest, &m) != nil {
+		return 0
+	}
+	return m.Format
+}
+
+// swap puts the finished folder tmp where dir is. What was there is in tmp then, or gone.
 func swap(tmp, dir string) error {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
@@ -175,7 +200,11 @@ func swap(tmp, dir string) error {
 	if err == nil {
 		return nil
 	}
-	// A folder that is not empty cannot be replaced by rename: move it aside first.
+	// A folder that is not empty cannot be replaced by rename: the two change places, at once.
+	if unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE) == nil {
+		return nil
+	}
+	// Not every file system can: move it aside first.
 	old := tmp + ".old"
 	if rerr := os.Rename(dir, old); rerr != nil {
 		return err
@@ -252,10 +281,14 @@ type Bundle struct {
 	PTX     string // the text, of a bundle for GPUs
 }
 
-// IsBundle reports whether path is a folder with a manifest.
+// IsBundle reports whether path is a folder with a manifest of ours.
 func IsBundle(path string) bool {
 	info, err := os.Stat(filepath.Join(path, manifestFile))
-	return err == nil && info.Mode().IsRegular()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	text, err := os.ReadFile(filepath.Join(path, manifestFile))
+	return err == nil && formatOf(text) != 0
 }
 
 // Open reads and checks a bundle.
@@ -267,9 +300,16 @@ func Open(dir string) (*Bundle, error) {
 		}
 		return nil, err
 	}
+	// Another version's manifest need not have what is read below.
+	if f := formatOf(text); f != 0 && f != Format {
+		return nil, fmt.Errorf("%s was made by another version of ptoc: bundle format %d, this one reads %d; compile the program again", dir, f, Format)
+	}
 	b := &Bundle{}
 	if err := json.Unmarshal(text, &b.Manifest); err != nil {
 		return nil, fmt.Errorf("%s: the manifest is damaged: %w", dir, err)
+	}
+	if b.Format == 0 {
+		return nil, fmt.Errorf("%s is not a bundle: its %s has no format", dir, manifestFile)
 	}
 	if err := b.fits(dir); err != nil {
 		return nil, err
@@ -305,8 +345,6 @@ func Open(dir string) (*Bundle, error) {
 // fits reports why this ptoc on this machine cannot run the bundle.
 func (b *Bundle) fits(dir string) error {
 	switch {
-	case b.Format != Format:
-		return fmt.Errorf("%s was made by another version of ptoc: bundle format %d, this one reads %d; compile the program again", dir, b.Format, Format)
 	case b.Target == CUDA:
 		return nil
 	case b.Target != "":

@@ -57,6 +57,21 @@ func TestWhatIsWrittenOpens(t *testing.T) {
 	if b.Entry != "step" || len(k) != 1 || len(k[0].Params) != 1 || k[0].Syms[0] != "N" || !strings.Contains(b.Program.Text, "def step") {
 		t.Errorf("%+v", b)
 	}
+	// Through a link, the folder behind it is written, and stays where it is.
+	link := filepath.Join(filepath.Dir(dir), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	a.Ranks = 7
+	if err := Write(link, a); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is replaced: %v, %v", info, err)
+	}
+	if b, err := Open(dir); err != nil || b.Ranks != 7 {
+		t.Errorf("%+v, %v", b, err)
+	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".ptoc*"))
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
@@ -76,6 +91,32 @@ func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
 	if _, err := os.Stat(keep); err != nil {
 		t.Error(err)
 	}
+	// Many things have a manifest.json; and what was put beside a bundle is nobody's to remove.
+	if err := os.WriteFile(filepath.Join(dir, manifestFile), []byte(`{"name": "a web page"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, a); err == nil || !strings.Contains(err.Error(), "not a bundle") || IsBundle(dir) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a bundle") {
+		t.Errorf("%v", err)
+	}
+	made := filepath.Join(t.TempDir(), "made")
+	if err := Write(made, a); err != nil {
+		t.Fatal(err)
+	}
+	beside := filepath.Join(made, "out.npy")
+	if err := os.WriteFile(beside, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(made, a); err == nil || !strings.Contains(err.Error(), "has out.npy in it too") {
+		t.Errorf("%v", err)
+	}
+	for _, name := range []string{keep, beside} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
 	a.Kernels = filepath.Join(dir, "no such file")
 	fresh := filepath.Join(t.TempDir(), "b")
 	if err := Write(fresh, a); err == nil {
@@ -86,6 +127,50 @@ func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
 	}
 }
 
+// Another version's manifest may have other things in it than ours.
+func TestAManifestOfAnotherVersionSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	text := []byte(`{"format": 99, "kernels": {"step": 1}, "ranks": "any"}`)
+	if err := os.WriteFile(filepath.Join(dir, manifestFile), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "another version of ptoc: bundle format 99, this one reads 4") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A bundle is replaced at once: whoever looks meanwhile finds the old one or the new one.
+func TestABundleIsAlwaysThere(t *testing.T) {
+	a := artifact(t)
+	dir := filepath.Join(t.TempDir(), "b")
+	if err := Write(dir, a); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := 0; i < 50 && err == nil; i++ {
+			err = Write(dir, a)
+		}
+		done <- err
+	}()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+			if _, err := os.Lstat(filepath.Join(dir, manifestFile)); err != nil {
+				t.Errorf("%v", err)
+				<-done
+				return
+			}
+		}
+	}
+}
+
 func TestBundlesThatDoNotFitSaySo(t *testing.T) {
 	a := artifact(t)
 	for name, tt := range map[string]struct {
@@ -93,6 +178,7 @@ func TestBundlesThatDoNotFitSaySo(t *testing.T) {
 		want   string
 	}{
 		"format":  {func(_ string, m *Manifest) { m.Format++ }, "another version of ptoc"},
+		"none":    {func(_ string, m *Manifest) { m.Format = 0 }, "is not a bundle"},
 		"arch":    {func(_ string, m *Manifest) { m.Arch = "vax" }, "compiled for vax"},
 		"cpu":     {func(_ string, m *Manifest) { m.CPU = append(m.CPU, "avx9000") }, "avx9000, which this one lacks"},
 		"kernels": {func(dir string, _ *Manifest) { os.Truncate(filepath.Join(dir, kernelsFile), 100) }, "kernels.so is missing or damaged"},

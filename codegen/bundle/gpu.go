@@ -50,8 +50,11 @@ func (g *GPUCode) describe(m *Manifest) {
 // readPTX reads the kernels and holds them against the manifest.
 func (b *Bundle) readPTX(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, ptxFile))
-	if err != nil || sum(string(text)) != b.PTXSum {
-		return fmt.Errorf("%s: %s is missing or damaged: compile the program again", dir, ptxFile)
+	if err != nil {
+		return fmt.Errorf("%s: the bundle is not complete: %w", dir, err)
+	}
+	if sum(string(text)) != b.PTXSum {
+		return fmt.Errorf("%s: %s is damaged: compile the program again", dir, ptxFile)
 	}
 	b.PTX = string(text)
 	return nil
