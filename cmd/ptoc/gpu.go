@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -49,8 +50,10 @@ it says so.`,
 			if err := r.WriteFile(report); err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), r.Markdown())
-			if r.Failed() > 0 || r.Late {
+			if err := printReport(cmd.OutOrStdout(), r); err != nil {
+				return err
+			}
+			if r.Failed() > 0 || r.Late || r.Stopped {
 				return exitCode(exitError)
 			}
 			return nil
@@ -62,4 +65,17 @@ it says so.`,
 	f.StringVar(&o.Only, "only", "", "measure only benchmarks whose name has this `text` in it")
 	f.DurationVar(&o.Budget, "time", 285*time.Second, "when to stop")
 	return c
+}
+
+func printReport(w io.Writer, r *gpucheck.Report) error {
+	if !jsonErrors {
+		_, err := fmt.Fprint(w, r.Markdown())
+		return err
+	}
+	text, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
 }

@@ -75,20 +75,24 @@ type Timing struct {
 	Bytes float64 `json:"bytes"`
 	Flops float64 `json:"flops"`
 	DType string  `json:"dtype"`
-	Err   string  `json:"error"`
+	Err   string  `json:"error,omitempty"`
 }
 
 // measure measures the copy bandwidth and the programs. Times are the GPU's own, between events, of a whole
 // launch.
-func measure(ctx context.Context, o *Options, r *Report, d cuda.Device) error {
+func (c *checking) measure(ctx context.Context) {
+	o, r := c.o, c.r
+	if c.over(ctx) {
+		return
+	}
 	o.stage("measuring the memory")
 	var err error
-	if r.Copy, err = copyRate(d); err != nil {
-		return err
+	if r.Copy, err = copyRate(c.dev); err != nil {
+		r.Timings = append(r.Timings, Timing{Name: "copy", Err: c.failed(err)})
 	}
 	for _, b := range benches {
-		if ctx.Err() != nil {
-			return nil
+		if c.over(ctx) {
+			return
 		}
 		if !strings.Contains(b.name, o.Only) {
 			continue
@@ -96,8 +100,11 @@ func measure(ctx context.Context, o *Options, r *Report, d cuda.Device) error {
 		o.stage("measuring %s", b.name)
 		t := Timing{Name: b.name, Bytes: b.bytes, Flops: b.flops, DType: b.dtype}
 		res, err := run.Run(ctx, run.Options{File: filepath.Join(o.Dir, benchDir, b.folder()), Ranks: b.ranks, Driver: o.Driver, WarmUp: 2, Repeat: 10, Timeout: 10 * time.Second})
+		if ctx.Err() != nil { // the time ended it
+			return
+		}
 		if err != nil {
-			t.Err = oneLine(err)
+			t.Err = c.failed(err)
 		} else {
 			t.NS = res.GPUNS / float64(max(b.calls, 1))
 		}
@@ -107,7 +114,6 @@ func measure(ctx context.Context, o *Options, r *Report, d cuda.Device) error {
 		o.stage("measuring PyTorch and Triton")
 		r.Peers, r.PeerErr = peers(ctx)
 	}
-	return nil
 }
 
 // copyRate is how many bytes a second the GPU moves within its own memory, read plus written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ptoc/codegen/bundle"
@@ -45,20 +46,26 @@ type Report struct {
 	Peers   []Timing
 	PeerErr string
 	Late    bool // the budget was used up: what is missing was not run
+	Stopped bool // the GPU does not work any more in this process: the same
 }
 
 // Outcome is one program on some ranks. Err is "" if it was right.
 type Outcome struct {
-	Program string
-	Ranks   int
-	Err     string
+	Program string `json:"program"`
+	Ranks   int    `json:"ranks"`
+	Err     string `json:"error,omitempty"`
 }
 
 // Failed counts what was wrong.
 func (r *Report) Failed() int {
 	n := 0
-	for _, o := range append(append([]Outcome{}, r.Runs...), r.Trials...) {
+	for _, o := range slices.Concat(r.Runs, r.Trials) {
 		if o.Err != "" {
+			n++
+		}
+	}
+	for _, t := range r.Timings {
+		if t.Err != "" {
 			n++
 		}
 	}
@@ -106,20 +113,45 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		ctx, cancel = context.WithTimeout(ctx, o.Budget)
 		defer cancel()
 	}
-	if err := examples(ctx, &o, r); err != nil {
+	c := &checking{o: &o, r: r, dev: ds[0]}
+	if err := c.examples(ctx); err != nil {
 		return nil, err
 	}
-	if err := trials(ctx, &o, r); err != nil {
+	if err := c.trials(ctx); err != nil {
 		return nil, err
 	}
 	if !o.NoBench {
-		if err := measure(ctx, &o, r, ds[0]); err != nil {
-			return nil, err
-		}
+		c.measure(ctx)
+	}
+	if errors.Is(ctx.Err(), context.Canceled) { // nobody wants to know
+		return nil, ctx.Err()
 	}
 	r.Late = ctx.Err() != nil
 	r.Took = time.Since(r.When)
 	return r, nil
+}
+
+// checking is a check that goes on.
+type checking struct {
+	o   *Options
+	r   *Report
+	dev cuda.Device
+}
+
+// over reports whether nothing more shall be run.
+func (c *checking) over(ctx context.Context) bool { return ctx.Err() != nil || c.r.Stopped }
+
+// failed looks, when something went wrong, whether the GPU still works: after some errors of the driver nothing does
+// in this process, and what is tried then would only fail in the same way.
+func (c *checking) failed(err error) string {
+	if err != nil {
+		p, broken := c.dev.Malloc(256)
+		if broken == nil {
+			broken = c.dev.Free(p)
+		}
+		c.r.Stopped = broken != nil
+	}
+	return oneLine(err)
 }
 
 func (o *Options) stage(format string, args ...any) {
@@ -140,14 +172,15 @@ func bundles(dir string) ([]string, error) {
 	return out, nil
 }
 
-func examples(ctx context.Context, o *Options, r *Report) error {
+func (c *checking) examples(ctx context.Context) error {
+	o, r := c.o, c.r
 	dirs, err := bundles(filepath.Join(o.Dir, exampleDir))
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
 		for _, n := range o.Ranks {
-			if ctx.Err() != nil {
+			if c.over(ctx) {
 				return nil
 			}
 			o.stage("%s on %d ranks", filepath.Base(dir), n)
@@ -155,7 +188,9 @@ func examples(ctx context.Context, o *Options, r *Report) error {
 			if err == nil {
 				err = res.Err()
 			}
-			r.Runs = append(r.Runs, Outcome{filepath.Base(dir), n, oneLine(err)})
+			if ctx.Err() == nil { // else the time ended it
+				r.Runs = append(r.Runs, Outcome{filepath.Base(dir), n, c.failed(err)})
+			}
 		}
 	}
 	return nil
@@ -174,7 +209,11 @@ func oneLine(err error) string {
 }
 
 // trials runs every conformance program on the GPU and on the simulator.
-func trials(ctx context.Context, o *Options, r *Report) error {
+func (c *checking) trials(ctx context.Context) error {
+	o, r := c.o, c.r
+	if c.over(ctx) {
+		return nil
+	}
 	o.stage("every op, compared with the simulator")
 	b, err := bundle.Open(filepath.Join(o.Dir, conformDir))
 	if err != nil {
@@ -194,7 +233,8 @@ func trials(ctx context.Context, o *Options, r *Report) error {
 	}
 	gpu, err := controller.NewCUDA(cuda.Config{Driver: o.Driver, Ranks: 1, Timeout: 10 * time.Second}, controller.GPUObject{PTX: b.PTX, Kernels: kernels})
 	if err != nil {
-		return err
+		r.Trials = append(r.Trials, Outcome{"all of them", 1, c.failed(err)})
+		return nil
 	}
 	defer gpu.Close()
 	ref, err := controller.NewSim(sim.Config{Ranks: 1})
@@ -202,7 +242,7 @@ func trials(ctx context.Context, o *Options, r *Report) error {
 		return err
 	}
 	for _, tr := range all {
-		if ctx.Err() != nil {
+		if c.over(ctx) {
 			return nil
 		}
 		got, err := tr.Run(m, gpu)
@@ -212,7 +252,7 @@ func trials(ctx context.Context, o *Options, r *Report) error {
 				err = tr.Compare(got, want)
 			}
 		}
-		r.Trials = append(r.Trials, Outcome{tr.Name, 1, oneLine(err)})
+		r.Trials = append(r.Trials, Outcome{tr.Name, 1, c.failed(err)})
 	}
 	return nil
 }

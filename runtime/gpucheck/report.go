@@ -1,8 +1,11 @@
 package gpucheck
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
+	"time"
 
 	"ptoc/runtime/bench"
 )
@@ -21,6 +24,9 @@ func (r *Report) Markdown() string {
 	if r.Late {
 		b.WriteString("**The time was used up: what is missing below was not run.**\n\n")
 	}
+	if r.Stopped {
+		b.WriteString("**The GPU stopped, and works again only in a new process: what is missing below was not run.**\n\n")
+	}
 	r.outcomes(&b, "Examples, all ranks on one GPU", r.Runs)
 	r.outcomes(&b, "Every op against the simulator", r.Trials)
 	if len(r.Timings) > 0 {
@@ -36,6 +42,20 @@ func (r *Report) Markdown() string {
 		fmt.Fprintf(&b, "Of PyTorch and Triton: %s.\n", r.PeerErr)
 	}
 	return b.String()
+}
+
+// JSON is the report for tools.
+func (r *Report) JSON() ([]byte, error) {
+	out := map[string]any{"when": r.When.Format(time.RFC3339)}
+	if r.NoGPU != "" {
+		out["noGpu"] = r.NoGPU
+		return json.MarshalIndent(out, "", "  ")
+	}
+	outcomes := func(all []Outcome) []Outcome { return append([]Outcome{}, all...) } // none are [], not null
+	maps.Copy(out, map[string]any{"gpu": r.GPU.Name, "arch": r.GPU.Arch(), "cuda": r.Driver, "seconds": r.Took.Seconds(), "late": r.Late,
+		"stopped": r.Stopped, "failed": r.Failed(), "examples": outcomes(r.Runs), "ops": outcomes(r.Trials), "copyBytesPerSecond": r.Copy,
+		"times": r.Timings, "peers": r.Peers, "peersError": r.PeerErr})
+	return json.MarshalIndent(out, "", "  ")
 }
 
 func (r *Report) outcomes(b *strings.Builder, title string, all []Outcome) {

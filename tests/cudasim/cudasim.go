@@ -38,6 +38,7 @@ type Driver struct {
 	sizes   map[cuda.Ptr]int64
 	slept   time.Duration
 	runs    *batch
+	dead    error // what a kernel did wrong: from then on every call says so, as in a real context
 }
 
 // Launch is one that was made.
@@ -150,7 +151,8 @@ func (d *Driver) advance() (bool, error) {
 		err := d.runs.err
 		d.runs = nil
 		if err != nil {
-			return false, &cuda.Error{Call: "cuEventQuery", Code: 719, Name: "CUDA_ERROR_LAUNCH_FAILED", Text: err.Error()}
+			d.dead = &cuda.Error{Call: "cuEventQuery", Code: 719, Name: "CUDA_ERROR_LAUNCH_FAILED", Text: err.Error()}
+			return false, d.dead
 		}
 		d.pump()
 	}

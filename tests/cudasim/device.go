@@ -39,6 +39,9 @@ func orElse(n, otherwise int) int {
 }
 
 func (g *device) Malloc(n int64) (cuda.Ptr, error) {
+	if g.d.dead != nil {
+		return 0, g.d.dead
+	}
 	if n <= 0 || n > memory {
 		return 0, &cuda.Error{Call: "cuMemAlloc", Code: 2, Name: "CUDA_ERROR_OUT_OF_MEMORY"}
 	}
@@ -51,6 +54,9 @@ func (g *device) Malloc(n int64) (cuda.Ptr, error) {
 }
 
 func (g *device) Free(p cuda.Ptr) error {
+	if g.d.dead != nil {
+		return g.d.dead
+	}
 	n, ok := g.d.sizes[p]
 	if !ok {
 		return &cuda.Error{Call: "cuMemFree", Code: 1, Name: "CUDA_ERROR_INVALID_VALUE", Text: "not allocated, or freed already"}
@@ -64,6 +70,9 @@ func (g *device) MallocAsync(_ cuda.Stream, n int64) (cuda.Ptr, error) { return 
 func (g *device) FreeAsync(_ cuda.Stream, p cuda.Ptr) error            { return g.Free(p) }
 
 func (g *device) MallocHost(n int64) (cuda.HostMemory, error) {
+	if g.d.dead != nil {
+		return cuda.HostMemory{}, g.d.dead
+	}
 	data := make([]byte, n)
 	return cuda.HostMemory{Data: data, Ptr: cuda.Ptr(g.d.mem.Map("host memory", data))}, nil
 }
@@ -71,6 +80,9 @@ func (g *device) MallocHost(n int64) (cuda.HostMemory, error) {
 func (g *device) FreeHost(cuda.HostMemory) error { return nil }
 
 func (g *device) push(s cuda.Stream, o op) error {
+	if g.d.dead != nil {
+		return g.d.dead
+	}
 	q := g.streams[s-1]
 	q.ops = append(q.ops, o)
 	return nil
@@ -125,6 +137,9 @@ func (g *device) Zero(s cuda.Stream, at cuda.Ptr, n int64) error {
 }
 
 func (g *device) NewStream() (cuda.Stream, error) {
+	if g.d.dead != nil {
+		return 0, g.d.dead
+	}
 	g.streams = append(g.streams, &stream{})
 	return cuda.Stream(len(g.streams)), nil
 }
@@ -152,6 +167,9 @@ func (g *device) WaitEvent(s cuda.Stream, e cuda.Event) error {
 }
 
 func (g *device) Done(e cuda.Event) (bool, error) {
+	if g.d.dead != nil {
+		return false, g.d.dead
+	}
 	r := *g.event(e)
 	g.d.pump()
 	if r.done {

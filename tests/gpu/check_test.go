@@ -2,6 +2,8 @@ package gpu
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +21,11 @@ func TestTheCheckOfAGPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(show(err))
 	}
+	t.Run("right", func(t *testing.T) { aGPUThatIsRight(t, dir) })
+	t.Run("stops", func(t *testing.T) { aGPUThatStops(t, dir) })
+}
+
+func aGPUThatIsRight(t *testing.T, dir string) {
 	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: dir, Driver: &cudasim.Driver{GPUs: 2}, Ranks: []int{1, 3}, Only: "2 ranks, 4 KiB"})
 	if err != nil {
 		t.Fatal(show(err))
@@ -37,6 +44,45 @@ func TestTheCheckOfAGPU(t *testing.T) {
 	}
 	if err := r.WriteFile(filepath.Join(dir, "report.md")); err != nil {
 		t.Error(err)
+	}
+}
+
+// After some errors nothing works on a GPU in this process: what was found until then is reported, and nothing more
+// is tried.
+func aGPUThatStops(t *testing.T, dir string) {
+	check := func(ctx context.Context, d *cudasim.Driver) (*gpucheck.Report, error) {
+		return gpucheck.Run(ctx, gpucheck.Options{Dir: dir, Driver: d, Ranks: []int{1, 3}, NoBench: true})
+	}
+	r, err := check(context.Background(), &cudasim.Driver{StepLimit: 50})
+	if err != nil {
+		t.Fatal(show(err))
+	}
+	page := r.Markdown()
+	if !r.Stopped || len(r.Runs) != 1 || len(r.Trials) != 0 || r.Failed() != 1 || !strings.Contains(page, "The GPU stopped") || !strings.Contains(page, "allreduce on 1 ranks: E0742") {
+		t.Errorf("%s", page)
+	}
+	text, err := r.JSON()
+	var read struct {
+		GPU      string
+		Stopped  bool
+		Failed   int
+		Examples []gpucheck.Outcome
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &read)
+	}
+	if err != nil || read.GPU != "interpreter 0" || !read.Stopped || read.Failed != 1 || len(read.Examples) != 1 || read.Examples[0] != r.Runs[0] {
+		t.Errorf("%v: %s", err, text)
+	}
+	// An error that passes is no reason to stop.
+	if r, err = check(context.Background(), &cudasim.Driver{FailLaunches: 1}); err != nil || r.Stopped || r.Failed() != 1 || len(r.Runs) != 4 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	// Whoever interrupts wants no report.
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := check(ctx, &cudasim.Driver{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 
