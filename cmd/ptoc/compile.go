@@ -63,7 +63,7 @@ bundle for GPUs runs wherever there is an NVIDIA driver.`,
 	f.StringVar(&o.Target, "target", "cpu", "what to compile for: cpu or cuda")
 	f.BoolVar(&o.GPU.TF32, "tf32", false, "FP32 products on tensor cores, for --target cuda: operands are rounded to 10 bits")
 	f.BoolVar(&o.GPU.FastMath, "fast-math", false, "approximate division, roots and functions, for --target cuda")
-	f.StringVar(&o.Arch, "arch", "sm_80", "the oldest GPU `architecture` that shall run it, for --target cuda")
+	f.StringVar(&o.Arch, "arch", "", "the oldest GPU `architecture` that shall run it, for --target cuda (default sm_80)")
 	f.StringArrayVarP(&defines, "define", "D", nil, "`NAME=VALUE`: replaces a constant, or binds a dynamic dimension")
 	f.StringVar(&o.Check.Entry, "entry", "", "function to run, or the factory or class that defines it")
 	f.StringArrayVar(&sets, "set", nil, "`NAME=VALUE`: argument of the factory")

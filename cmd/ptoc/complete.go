@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ptoc/codegen/ptx"
 	"ptoc/lang/diag"
 	"ptoc/passes"
 	"ptoc/runtime/run"
@@ -22,6 +23,7 @@ func completions(root *cobra.Command) {
 			{"run", "backend", run.Backends},
 			{"test", "backend", append([]string{"native,sim"}, run.Backends...)},
 			{"run", "workers", []string{"thread", "process"}},
+			{"run compile", "arch", ptx.Architectures()},
 			{"compile", "emit", []string{"ir", "cpp", "so", "llvm", "ptx"}},
 			{"verify", "emit", []string{"promela"}},
 			{"verify mutate test", "layers", layerNames()},

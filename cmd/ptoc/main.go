@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -153,13 +154,13 @@ func report(w io.Writer, err error) int {
 		list = &diag.List{}
 		list.Add(one)
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(w, "ptoc: interrupted")
+		say(w, "interrupted")
 		return 128 + int(syscall.SIGINT)
 	case errors.As(err, &usage):
-		fmt.Fprintf(w, "ptoc: %v\nTry 'ptoc help'.\n", err)
+		say(w, err.Error(), "Try 'ptoc help'.")
 		return exitUsage
 	default:
-		fmt.Fprintf(w, "ptoc: %v\n", err)
+		say(w, err.Error())
 		return exitError
 	}
 	if jsonErrors {
@@ -171,6 +172,17 @@ func report(w io.Writer, err error) int {
 		return exitUsage
 	}
 	return exitError
+}
+
+// say prints an error that has no code.
+func say(w io.Writer, message string, helps ...string) {
+	if jsonErrors {
+		list := &diag.List{}
+		list.Add(&diag.Diagnostic{Severity: diag.Error, Message: message, Helps: helps})
+		diag.RenderJSON(w, list)
+		return
+	}
+	fmt.Fprintln(w, strings.Join(append([]string{"ptoc: " + message}, helps...), "\n"))
 }
 
 // onCommandLine reports whether nothing but the command line is wrong.

@@ -75,8 +75,14 @@ func (l *LLVM) Compile(text, arch string) (string, error) {
 		return "", err
 	}
 	out, err := l.compile(text, goal{triple: "nvptx64-nvidia-cuda", cpu: baseArch, features: "+ptx70"})
-	if err != nil || arch == baseArch {
-		return out, err
+	if err == nil && !strings.Contains(out, "\n.target "+baseArch) { // an llc on a full disk, or one that is none
+		err = errors.New("what it wrote is no PTX")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s fails: %w", l, err)
+	}
+	if arch == baseArch {
+		return out, nil
 	}
 	out = strings.Replace(out, "\n.version 7.0\n", "\n.version "+version+"\n", 1)
 	return strings.Replace(out, "\n.target "+baseArch, "\n.target "+arch, 1), nil
@@ -96,14 +102,26 @@ func Object(text string) ([]byte, error) {
 	return []byte(out), err
 }
 
+// architectures are those of GPUs that we compile for, with the lowest version of PTX that knows each.
+var architectures = []struct{ name, ptx string }{{"sm_80", "7.0"}, {"sm_86", "7.1"}, {"sm_87", "7.4"}, {"sm_89", "7.8"}, {"sm_90", "7.8"},
+	{"sm_90a", "8.0"}, {"sm_100", "8.6"}, {"sm_120", "8.7"}}
+
+// Architectures are the names of the GPU architectures that Compile knows, the oldest first.
+func Architectures() (names []string) {
+	for _, a := range architectures {
+		names = append(names, a.name)
+	}
+	return names
+}
+
 // ptxVersion is the lowest that knows the architecture.
 func ptxVersion(arch string) (string, error) {
-	v, ok := map[string]string{"sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8", "sm_90": "7.8", "sm_90a": "8.0",
-		"sm_100": "8.6", "sm_120": "8.7"}[arch]
-	if !ok {
-		return "", fmt.Errorf("the GPU architecture %q is not known: sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100 or sm_120", arch)
+	for _, a := range architectures {
+		if a.name == arch {
+			return a.ptx, nil
+		}
 	}
-	return v, nil
+	return "", fmt.Errorf("the GPU architecture %q is not known", arch)
 }
 
 // Find is the LLVM that $PTOC_LLVM names; without it the newest libLLVM, or else the newest llc.

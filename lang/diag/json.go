@@ -30,8 +30,8 @@ type (
 	}
 	jsonDiagnostic struct {
 		Severity string     `json:"severity"`
-		Code     string     `json:"code"`
-		Family   string     `json:"family"`
+		Code     string     `json:"code,omitempty"` // of what has a page
+		Family   string     `json:"family,omitempty"`
 		Message  string     `json:"message"`
 		At       *jsonSpan  `json:"at,omitempty"`
 		Notes    []jsonNote `json:"notes,omitempty"`
@@ -45,8 +45,11 @@ func RenderJSON(w io.Writer, l *List) error {
 	out := []jsonDiagnostic{}
 	for _, d := range l.Sorted() {
 		j := jsonDiagnostic{
-			Severity: d.Severity.String(), Code: d.Code.String(), Family: d.Code.Family(), Message: d.Message,
+			Severity: d.Severity.String(), Message: d.Message,
 			At: toJSON(d.At), Helps: d.Helps,
+		}
+		if d.Code != 0 {
+			j.Code, j.Family = d.Code.String(), d.Code.Family()
 		}
 		for _, n := range d.Notes {
 			j.Notes = append(j.Notes, jsonNote{toJSON(n.At), n.Text})

@@ -56,7 +56,9 @@ func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, e
 		return a, u.warnings, nil
 	}
 	if o.Target == "cuda" {
-		a.GPU, err = u.compilePTX(o.Emit != "llvm")
+		if a.GPU, err = u.compilePTX(o.Emit != "llvm"); err == nil {
+			err = ro.interrupted() // LLVM does not look
+		}
 		return a, u.warnings, err
 	}
 	if o.Emit == "cpp" {
@@ -90,6 +92,9 @@ func loadBundle(o *Options) (*unit, error) {
 	b, err := bundle.Open(o.File)
 	if err != nil {
 		return nil, badOption("%v", err)
+	}
+	if flag := o.forGPUs(); flag != "" {
+		return nil, badOption("%s is compiled already: %s is for ptoc compile", o.File, flag)
 	}
 	if b.Ranks > 0 && o.Ranks > 0 && o.Ranks != b.Ranks {
 		return nil, badOption("%s was compiled for %d ranks, not for %d", o.File, b.Ranks, o.Ranks)

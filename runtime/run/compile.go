@@ -54,6 +54,9 @@ func load(o *Options) (*unit, error) {
 	if info, err := os.Stat(o.File); err == nil && info.IsDir() {
 		return loadBundle(o)
 	}
+	if flag := o.forGPUs(); flag != "" && o.Target != "cuda" {
+		return nil, badOption("%s needs --target cuda", flag)
+	}
 	o.stage("reading " + o.File)
 	start := time.Now()
 	text, err := os.ReadFile(o.File)

@@ -312,6 +312,25 @@ func TestAnInterruptStopsTheRanks(t *testing.T) {
 	}
 }
 
+// LLVM does not look whether its work is still wanted: what it makes then is thrown away.
+func TestAnInterruptWhileLLVMWorks(t *testing.T) {
+	llc := filepath.Join(t.TempDir(), "llc")
+	text := "#!/bin/sh\ntest \"$1\" = --version && echo LLVM version 16 nvptx64 && exit\nsleep 0.5\nprintf '\\n.target sm_80\\n'\n"
+	if err := os.WriteFile(llc, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PTOC_LLVM", llc)
+	const allreduce = "../../examples/allreduce.pl"
+	if _, _, err := Build(context.Background(), BuildOptions{File: allreduce, Target: "cuda"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	if _, _, err := Build(ctx, BuildOptions{File: allreduce, Target: "cuda"}); err != context.DeadlineExceeded {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAStepOfZeroIsAFault(t *testing.T) {
 	const program = `
 @pl.jit.incore

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"ptoc/codegen/bundle"
@@ -22,13 +23,13 @@ func (u *unit) openGPU(ctx context.Context) (controller.Backend, error) {
 	if driver == nil {
 		var err error
 		if driver, err = cuda.System(); err != nil {
-			return nil, gpuError(err)
+			return nil, u.gpuError(err)
 		}
 	}
 	processes := u.o.Workers == native.Processes
 	if processes {
 		if err := cuda.EnoughGPUs(driver, u.o.Ranks); err != nil {
-			return nil, gpuError(err)
+			return nil, u.gpuError(err)
 		}
 	}
 	if !u.bundled {
@@ -46,7 +47,7 @@ func (u *unit) openGPU(ctx context.Context) (controller.Backend, error) {
 		b, err = controller.NewCUDA(cfg, u.gpu)
 	}
 	if err != nil {
-		return nil, gpuError(err)
+		return nil, u.gpuError(err)
 	}
 	return b, nil
 }
@@ -56,6 +57,9 @@ func (u *unit) makePTX() error {
 	u.o.stage("compiling kernels")
 	start := time.Now()
 	code, err := u.compilePTX(true)
+	if err == nil {
+		err = u.o.interrupted() // LLVM does not look
+	}
 	if err != nil {
 		return err
 	}
@@ -69,14 +73,18 @@ func (u *unit) makePTX() error {
 }
 
 // gpuError gives the errors of GPUs their codes.
-func gpuError(err error) error {
+func (u *unit) gpuError(err error) error {
 	var full *cuda.TooManyRanks
 	var few *cuda.TooFewGPUs
 	var lost *fleet.Lost
 	var driver *cuda.Error
 	switch {
 	case errors.Is(err, cuda.ErrNoGPU):
-		return diag.New(diag.NoGPU, source.Span{}, "%v", err).Help("run it on the CPU: --target cpu")
+		d := diag.New(diag.NoGPU, source.Span{}, "%v", err)
+		if u.bundled { // it has no kernels for a CPU
+			return d.Help("run it on the simulator: --backend sim")
+		}
+		return d.Help("run it on the CPU: --target cpu")
 	case errors.As(err, &full):
 		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("run it on at most %d ranks", full.Holds)
 	case errors.As(err, &few):
@@ -109,10 +117,17 @@ func (u *unit) compilePTX(text bool) (*bundle.GPUCode, error) {
 		return g, nil
 	}
 	g.Text, err = ptx.Compile(out.LLVM, arch)
-	if errors.Is(err, ptx.ErrNoLLVM) {
+	switch {
+	case err == nil:
+		return g, nil
+	case errors.Is(err, ptx.ErrNoLLVM):
 		return nil, diag.New(diag.NoLLVM, source.Span{}, "%v", err)
 	}
-	return g, err
+	said := strings.TrimSpace(err.Error())
+	if inOurText.MatchString(said) { // it does not take our IR
+		return nil, diag.New(diag.Internal, source.Span{}, "%s", said)
+	}
+	return nil, diag.New(diag.NoLLVM, source.Span{}, "%s", said).Help("set PTOC_LLVM to a libLLVM or an llc that works")
 }
 
 // takePTX takes the kernels from a bundle.

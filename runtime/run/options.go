@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"ptoc/codegen/abi"
@@ -90,7 +91,23 @@ func (o *Options) check() error {
 	if o.Timeout < 0 {
 		return badOption("--timeout must not be negative, got %v", o.Timeout)
 	}
+	if archs := ptx.Architectures(); o.Arch != "" && !slices.Contains(archs, o.Arch) {
+		return badOption("--arch must be %s, got %q", strings.Join(archs, ", "), o.Arch)
+	}
 	return nil
+}
+
+// forGPUs is a flag that says how kernels are compiled for GPUs, if one is given; else "".
+func (o *Options) forGPUs() string {
+	switch {
+	case o.Arch != "":
+		return "--arch"
+	case o.GPU.TF32:
+		return "--tf32"
+	case o.GPU.FastMath:
+		return "--fast-math"
+	}
+	return ""
 }
 
 func badOption(format string, args ...any) *diag.Diagnostic {

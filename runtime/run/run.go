@@ -122,7 +122,7 @@ func (u *unit) run(ctx context.Context, in *inputs, syms map[string]int64) (*Res
 	u.o.stage("running")
 	times, err := u.repeat(ctx, prog, args)
 	if err != nil {
-		return nil, explain(ctx, prog, err)
+		return nil, u.explain(ctx, prog, err)
 	}
 	r := u.result(args, times)
 	if u.o.Check {
@@ -178,14 +178,14 @@ func (u *unit) repeat(ctx context.Context, prog *controller.Program, args *argum
 }
 
 // explain turns the failure of a run into its report.
-func explain(ctx context.Context, prog *controller.Program, err error) error {
+func (u *unit) explain(ctx context.Context, prog *controller.Program, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
 	if d := prog.Report(err); d != nil {
 		return d
 	}
-	return gpuError(err)
+	return u.gpuError(err)
 }
 
 // check compares the outputs with the golden function, or with the simulator.
@@ -259,7 +259,7 @@ func (u *unit) compareSim(ctx context.Context, r *Result, args *arguments) error
 		return err
 	}
 	if err := prog.Run(ctx, ref.vals); err != nil {
-		return explain(ctx, prog, err)
+		return u.explain(ctx, prog, err)
 	}
 	for i := range r.Outputs {
 		out := &r.Outputs[i]
