@@ -3,6 +3,8 @@ package cuda
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 	"unsafe"
 
 	"ptoc/codegen/abi"
@@ -152,10 +154,20 @@ func (e *Engine) context(g *group, r int, d Demand) abi.GPUCtx {
 	at := uintptr(g.arenas[r].at)
 	c := abi.GPUCtx{Device: int32(g.ranks[r]), NDevices: int32(e.cfg.Ranks), Common: at, Arena: at + uintptr(d.Common), ArenaBytes: d.Arena,
 		Abort: uintptr(e.abort.Ptr), Fault: self + uintptr(abi.Offset[abi.RankCtl]("Fault")), Self: self}
-	if e.cfg.Timeout > 0 {
-		c.Patience = 2*e.cfg.Timeout.Nanoseconds() + 10e9
-	}
+	c.Patience = patience(e.cfg.Timeout)
 	return c
+}
+
+// patience is how long a kernel waits, in nanoseconds: longer than the host, which makes a report; 0 is for ever.
+func patience(timeout time.Duration) int64 {
+	const more = 10 * time.Second
+	if timeout > math.MaxInt64/4 { // of which nobody sees the end; kernels add it to the time of day
+		return 0
+	}
+	if timeout > 0 {
+		return int64(2*timeout + more)
+	}
+	return 0
 }
 
 // resolve turns a command's arguments into what the kernel reads.

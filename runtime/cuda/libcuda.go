@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -36,6 +37,10 @@ var symbols = []string{
 // a kernel late would wait for the kernels that run.
 var environment = map[string]string{"CUDA_DEVICE_MAX_CONNECTIONS": "32", "CUDA_MODULE_LOADING": "EAGER"}
 
+// required is set whatever the user has set, for debugging another program: with launches that block, a kernel that
+// waits for one on another stream would keep that from being launched.
+var required = map[string]string{"CUDA_LAUNCH_BLOCKING": "0"}
+
 var system = sync.OnceValues(func() (*libcuda, error) { return openLibrary(libraryNames()) })
 
 // System is the machine's driver. Its error wraps ErrNoGPU.
@@ -54,22 +59,39 @@ func libraryNames() []string {
 	return []string{"libcuda.so.1", "libcuda.so"}
 }
 
+// cannotOpen says what is wrong with the library that was looked for first: it is not there, or it is there and cannot
+// be opened, or is something else.
+func cannotOpen(name string, err error) error {
+	if os.Getenv("PTOC_LIBCUDA") != "" {
+		return fmt.Errorf("%w: PTOC_LIBCUDA: %s is no use: %w", ErrNoGPU, name, err)
+	}
+	if strings.Contains(err.Error(), name+": cannot open shared object file: No such file") {
+		return fmt.Errorf("%w: NVIDIA's driver is not installed (%s cannot be opened)", ErrNoGPU, name)
+	}
+	return fmt.Errorf("%w: NVIDIA's driver cannot be opened: %w", ErrNoGPU, err)
+}
+
 // openLibrary opens the first library that is there and starts it.
 func openLibrary(names []string) (*libcuda, error) {
 	setEnvironment()
 	var h uintptr
-	var err error
+	var first, err error
 	for _, n := range names {
 		if h, err = purego.Dlopen(n, purego.RTLD_NOW|purego.RTLD_LOCAL); err == nil {
 			break
 		}
+		if first == nil {
+			first = err
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: NVIDIA's driver is not installed (%s cannot be opened)", ErrNoGPU, names[0])
+		return nil, cannotOpen(names[0], first)
 	}
 	l := &libcuda{fn: map[string]uintptr{}}
-	for _, s := range symbols {
-		if l.fn[s], err = purego.Dlsym(h, s); err != nil {
+	for i, s := range symbols {
+		if l.fn[s], err = purego.Dlsym(h, s); err != nil && i == 0 {
+			return nil, cannotOpen(names[0], fmt.Errorf("it is not NVIDIA's driver: it has no %s", s))
+		} else if err != nil {
 			return nil, fmt.Errorf("%w: the driver is too old: it has no %s, which CUDA 11.4 brought", ErrNoGPU, s)
 		}
 	}
@@ -89,7 +111,7 @@ func (l *libcuda) cannotStart(r int) error {
 	return fmt.Errorf("%w: %w", ErrNoGPU, l.failed("cuInit", r))
 }
 
-// setEnvironment calls the C library's setenv: os.Setenv does not reach C code. What the user set stays.
+// setEnvironment calls the C library's setenv: os.Setenv does not reach C code.
 func setEnvironment() {
 	h, err := purego.Dlopen("", purego.RTLD_NOW)
 	if err != nil {
@@ -99,10 +121,11 @@ func setEnvironment() {
 	if err != nil {
 		return
 	}
-	for name, value := range environment {
-		const keep = 0
-		n, v := cString(name), cString(value)
-		syscall(setenv, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(v)), keep)
+	for overwrite, all := range []map[string]string{environment, required} {
+		for name, value := range all {
+			n, v := cString(name), cString(value)
+			syscall(setenv, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(v)), uintptr(overwrite))
+		}
 	}
 }
 

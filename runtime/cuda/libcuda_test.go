@@ -170,6 +170,71 @@ func shared(t *testing.T, d Device, q Ptr) {
 	check(t, d.Unregister(page[:5000]))
 }
 
+// The driver gets no length of an image: what is kept is loaded only if it is whole.
+func TestADamagedImageInTheCacheIsMadeAgain(t *testing.T) {
+	t.Setenv("PTOC_CACHE", t.TempDir())
+	l, err := openLibrary([]string{stub(t)})
+	check(t, err)
+	d, err := l.Open(0)
+	check(t, err)
+	defer d.Close()
+	const ptx = ".entry damaged"
+	_, err = d.Load(ptx)
+	check(t, err)
+	names, _ := filepath.Glob(filepath.Join(os.Getenv("PTOC_CACHE"), "cuda", "*.cubin"))
+	if len(names) != 1 {
+		t.Fatalf("in the cache: %q", names)
+	}
+	whole, err := os.ReadFile(names[0])
+	check(t, err)
+	for n := range whole {
+		check(t, os.Truncate(names[0], int64(n)))
+		m, err := d.Load(ptx)
+		check(t, err)
+		if _, err := d.Function(m, "damaged"); err != nil {
+			t.Errorf("cut off after %d bytes: %v", n, err)
+		}
+		if again, _ := os.ReadFile(names[0]); !bytes.Equal(again, whole) {
+			t.Fatalf("cut off after %d bytes, it is not made again", n)
+		}
+	}
+}
+
+// Launches that block would keep ranks on several streams from meeting.
+func TestLaunchesDoNotBlockWhateverTheUserSet(t *testing.T) {
+	cEnvironment(t, "CUDA_LAUNCH_BLOCKING", true)
+	defer cEnvironment(t, "CUDA_LAUNCH_BLOCKING", false)
+	_, err := openLibrary([]string{stub(t)})
+	check(t, err)
+}
+
+func TestAKernelWaitsLongerThanTheHost(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{0: 0, time.Second: 12 * time.Second, 1e6 * time.Hour: 0} {
+		if got := patience(timeout); got != want.Nanoseconds() {
+			t.Errorf("%v: %d ns", timeout, got)
+		}
+	}
+}
+
+func TestALibraryThatIsNoDriverSaysSo(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "libcuda.so.1")
+	check(t, os.WriteFile(text, []byte(strings.Repeat("no library\n", 1000)), 0o644))
+	for _, tt := range []struct{ name, want string }{
+		{text, "NVIDIA's driver cannot be opened: " + text + ": invalid ELF header"},
+		{"libc.so.6", "NVIDIA's driver cannot be opened: it is not NVIDIA's driver: it has no cuInit"},
+	} {
+		if _, err := openLibrary([]string{tt.name}); !errors.Is(err, ErrNoGPU) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v", err)
+		}
+		t.Setenv("PTOC_LIBCUDA", tt.name)
+		want := "PTOC_LIBCUDA: " + tt.name + " is no use: "
+		if _, err := openLibrary(libraryNames()); !errors.Is(err, ErrNoGPU) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		os.Unsetenv("PTOC_LIBCUDA")
+	}
+}
+
 func TestAMachineWithoutAGPUSaysSo(t *testing.T) {
 	if _, err := openLibrary([]string{filepath.Join(t.TempDir(), "libcuda.so.1")}); !errors.Is(err, ErrNoGPU) || !strings.Contains(err.Error(), "not installed") {
 		t.Errorf("%v", err)

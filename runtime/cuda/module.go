@@ -18,9 +18,11 @@ func (g *gpu) Load(ptx string) (Module, error) {
 	name := g.cacheName(ptx)
 	if name != "" {
 		cachedir.Use(name)
-		if cubin, err := os.ReadFile(name); err == nil {
-			if m, err := g.loadImage(cubin); err == nil {
-				return m, nil
+		if data, err := os.ReadFile(name); err == nil {
+			if cubin, whole := opened(data); whole {
+				if m, err := g.loadImage(cubin); err == nil {
+					return m, nil
+				}
 			}
 			os.Remove(name) // damaged
 		}
@@ -30,9 +32,25 @@ func (g *gpu) Load(ptx string) (Module, error) {
 		return 0, err
 	}
 	if name != "" {
-		keep(name, cubin)
+		keep(name, sealed(cubin))
 	}
 	return g.loadImage(cubin)
+}
+
+// sealed puts its sum in front of an image. The driver gets no length: one that a full disk or a crash cut off it
+// would read beyond its end.
+func sealed(image []byte) []byte {
+	sum := sha256.Sum256(image)
+	return append(sum[:], image...)
+}
+
+// opened is the image that was sealed, if it still is that.
+func opened(data []byte) (image []byte, whole bool) {
+	if len(data) <= sha256.Size {
+		return nil, false
+	}
+	image = data[sha256.Size:]
+	return image, sha256.Sum256(image) == [sha256.Size]byte(data)
 }
 
 const imageExt = ".cubin"
