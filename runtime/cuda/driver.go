@@ -26,8 +26,7 @@ type (
 type Driver interface {
 	// Version is the newest CUDA that the driver knows: 12040 is 12.4. Compiled modules are kept by it.
 	Version() int
-	Devices() ([]Device, error) // all of them
-	Count() (int, error)
+	Count() (int, error)        // of GPUs; none is an error
 	Open(i int) (Device, error) // one, without a context on the others
 	Reaches(i, j int) error     // the i-th GPU the memory of the j-th
 }

@@ -59,13 +59,21 @@ func EnoughGPUs(d Driver, ranks int) error {
 	if n < ranks {
 		return &TooFewGPUs{Ranks: ranks, GPUs: n}
 	}
-	for i := range ranks {
-		for j := range ranks {
+	if err := reachEachOther(d, ranks); err != nil {
+		return &TooFewGPUs{Ranks: ranks, GPUs: n, Why: err}
+	}
+	return nil
+}
+
+// reachEachOther asks whether the first n GPUs do, without a context on any.
+func reachEachOther(d Driver, n int) error {
+	for i := range n {
+		for j := range n {
 			if i == j {
 				continue
 			}
 			if err := d.Reaches(i, j); err != nil {
-				return &TooFewGPUs{Ranks: ranks, GPUs: n, Why: err}
+				return err
 			}
 		}
 	}
@@ -80,10 +88,11 @@ type only struct {
 	i int
 }
 
-func (o only) Devices() ([]Device, error) {
-	d, err := o.Driver.Open(o.i)
-	if err != nil {
-		return nil, err
-	}
-	return []Device{d}, nil
+func (o only) Count() (int, error) {
+	n, err := o.Driver.Count()
+	return min(n, 1), err
 }
+
+func (o only) Open(int) (Device, error) { return o.Driver.Open(o.i) }
+
+func (o only) Reaches(int, int) error { return fmt.Errorf("there is one GPU") }

@@ -126,10 +126,6 @@ func Open(cfg Config) (*Engine, error) {
 	if cfg.Grace == 0 {
 		cfg.Grace = 2 * time.Second
 	}
-	devices, err := cfg.Driver.Devices()
-	if err != nil {
-		return nil, err
-	}
 	e := &Engine{cfg: cfg, queue: make([][]command, cfg.Ranks), submitted: make([]int64, cfg.Ranks), completed: make([]int64, cfg.Ranks)}
 	if c, ok := cfg.Driver.(Clock); ok {
 		e.clock = c
@@ -137,7 +133,7 @@ func Open(cfg Config) (*Engine, error) {
 		e.clock = wallClock{}
 	}
 	e.windows.segments = make([]scratch, cfg.Ranks)
-	if err := e.place(devices); err != nil {
+	if err := e.place(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	for _, g := range e.groups {
@@ -145,6 +141,7 @@ func Open(cfg Config) (*Engine, error) {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
+	var err error
 	if e.abort, err = e.groups[0].dev.MallocHost(64); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -155,67 +152,6 @@ type wallClock struct{}
 
 func (wallClock) Now() time.Time        { return time.Now() }
 func (wallClock) Sleep(d time.Duration) { time.Sleep(d) }
-
-// place gives every rank a GPU: one of its own where there are enough that reach each other's memory, else
-// all share the first.
-func (e *Engine) place(devices []Device) error {
-	if i := devices[0].Info(); i.Major < 8 || !i.CanCooperate {
-		closeAll(devices)
-		return fmt.Errorf("%w: %s has compute capability %d.%d, kernels need 8.0 (Ampere) or later", ErrNoGPU, i.Name, i.Major, i.Minor)
-	}
-	local := e.local()
-	used := 1
-	if n := len(local); n > 1 && len(devices) >= n && connect(devices[:n]) == nil {
-		used = n
-	}
-	closeAll(devices[used:])
-	for _, d := range devices[:used] {
-		e.groups = append(e.groups, &group{dev: d})
-	}
-	e.home = make([]*group, e.cfg.Ranks)
-	for i, r := range local {
-		g := e.groups[i%used]
-		g.ranks = append(g.ranks, r)
-		e.home[r] = g
-	}
-	return nil
-}
-
-// local are the ranks of this process.
-func (e *Engine) local() []int {
-	if e.cfg.Share != nil {
-		return e.cfg.Share.Local
-	}
-	all := make([]int, e.cfg.Ranks)
-	for r := range all {
-		all[r] = r
-	}
-	return all
-}
-
-func closeAll(devices []Device) {
-	for _, d := range devices {
-		d.Close()
-	}
-}
-
-// connect lets every GPU reach all others.
-func connect(devices []Device) error {
-	for _, d := range devices {
-		if d.Info().Major < 8 {
-			return fmt.Errorf("%s is too old", d.Info().Name)
-		}
-		for _, o := range devices {
-			if d == o {
-				continue
-			}
-			if err := d.EnablePeer(o); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // prepare makes what a group keeps: streams, events, control blocks, kernels.
 func (g *group) prepare(cfg *Config) (err error) {

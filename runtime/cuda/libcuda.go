@@ -208,24 +208,6 @@ func (l *libcuda) Reaches(i, j int) error {
 	return nil
 }
 
-// Devices opens all GPUs of the machine.
-func (l *libcuda) Devices() ([]Device, error) {
-	n, err := l.Count()
-	if err != nil {
-		return nil, err
-	}
-	var out []Device
-	for i := range n {
-		d, err := l.Open(i)
-		if err != nil {
-			closeAll(out)
-			return nil, err
-		}
-		out = append(out, d)
-	}
-	return out, nil
-}
-
 // cString is a zero-terminated copy.
 func cString(s string) *byte { return &append([]byte(s), 0)[0] }
 

@@ -36,13 +36,24 @@ func check(t testing.TB, err error) {
 	}
 }
 
+// devices opens all GPUs.
+func devices(t *testing.T, d Driver) (all []Device) {
+	n, err := d.Count()
+	check(t, err)
+	for i := range n {
+		o, err := d.Open(i)
+		check(t, err)
+		all = append(all, o)
+	}
+	return all
+}
+
 func TestArgumentsArriveAsTheDriverDeclaresThem(t *testing.T) {
 	t.Setenv("PTOC_CACHE", t.TempDir())
 	so := stub(t)
 	l, err := openLibrary([]string{so})
 	check(t, err)
-	ds, err := l.Devices()
-	check(t, err)
+	ds := devices(t, l)
 	d := ds[0]
 	if i := d.Info(); len(ds) != 2 || i.Name != "stub 0" || i.Arch() != "sm_90" || i.Multiprocessors != 132 || !i.CanPool || i.SharedPerBlock != 232448 || i.Memory != 80<<30 {
 		t.Errorf("%d GPUs, the first is %+v", len(ds), i)
@@ -53,8 +64,7 @@ func TestArgumentsArriveAsTheDriverDeclaresThem(t *testing.T) {
 	if err := EnoughGPUs(l, 3); !errors.As(err, &few) || few.GPUs != 2 {
 		t.Errorf("%v", err)
 	}
-	one, err := Only(l, 1).Devices()
-	check(t, err)
+	one := devices(t, Only(l, 1))
 	if len(one) != 1 || one[0].Info().Name != "stub 1" {
 		t.Errorf("%v instead of the second GPU", one)
 	}
@@ -264,8 +274,7 @@ func TestGPUsWithoutAtomicsAreNotConnected(t *testing.T) {
 	check(t, l.Reaches(0, 1))
 	cEnvironment(t, "STUB_NO_ATOMICS", true)
 	defer cEnvironment(t, "STUB_NO_ATOMICS", false)
-	ds, err := l.Devices()
-	check(t, err)
+	ds := devices(t, l)
 	defer closeAll(ds)
 	for _, err := range []error{l.Reaches(0, 1), ds[0].EnablePeer(ds[1]), EnoughGPUs(l, 2)} {
 		if err == nil || !strings.Contains(err.Error(), "GPU 0 has no atomic operations on the memory of GPU 1") {

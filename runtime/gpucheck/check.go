@@ -86,6 +86,14 @@ func first(d cuda.Driver) cuda.Driver {
 	return cuda.Only(d, 0)
 }
 
+// open opens the GPU, if there is one.
+func open(d cuda.Driver) (cuda.Device, error) {
+	if _, err := d.Count(); err != nil {
+		return nil, err
+	}
+	return d.Open(0)
+}
+
 // Run checks a GPU. An error says that the check itself could not be done.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{When: time.Now()}
@@ -98,13 +106,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	o.Driver = first(o.Driver)
 	// One open context keeps the GPU ready between programs.
-	ds, err := o.Driver.Devices()
+	gpu, err := open(o.Driver)
 	if err != nil {
 		r.NoGPU = err.Error()
 		return r, nil
 	}
-	defer ds[0].Close()
-	r.GPU, r.Driver = ds[0].Info(), o.Driver.Version()
+	defer gpu.Close()
+	r.GPU, r.Driver = gpu.Info(), o.Driver.Version()
 	if o.Ranks == nil {
 		o.Ranks = []int{1, 2, 3, 4, 5, 6, 7, 8}
 	}
@@ -113,7 +121,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		ctx, cancel = context.WithTimeout(ctx, o.Budget)
 		defer cancel()
 	}
-	c := &checking{o: &o, r: r, dev: ds[0]}
+	c := &checking{o: &o, r: r, dev: gpu}
 	if err := c.examples(ctx); err != nil {
 		return nil, err
 	}

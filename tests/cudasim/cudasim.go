@@ -9,6 +9,7 @@ package cudasim
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"ptoc/runtime/cuda"
@@ -27,7 +28,9 @@ type Driver struct {
 	StepLimit    int64
 	NsPerStep    int64 // of the clock; 0: 1
 	FailLaunches int   // the n-th launch fails; 0: none
+	Old, Busy    []int // GPUs that are no use: too old, or somebody else's alone
 
+	Opened   []int    // GPUs that a context was made on
 	Launches []Launch // what was launched
 	Text     string   // the last PTX that was loaded
 	Steps    int64    // executed so far
@@ -72,23 +75,36 @@ func (d *Driver) Sleep(t time.Duration) {
 	}
 }
 
-// Devices opens the GPUs; like a primary context, each is there once.
-func (d *Driver) Devices() ([]cuda.Device, error) {
+// Count is how many there are.
+func (d *Driver) Count() (int, error) {
 	if d.Missing {
-		return nil, fmt.Errorf("%w: the driver is installed and finds no GPU", cuda.ErrNoGPU)
+		return 0, fmt.Errorf("%w: the driver is installed and finds no GPU", cuda.ErrNoGPU)
 	}
+	return max(d.GPUs, 1), nil
+}
+
+// Open makes a context; like a primary context, that of a GPU is there once.
+func (d *Driver) Open(i int) (cuda.Device, error) {
 	if d.mem == nil {
 		d.mem = ptxsim.NewMemory()
 		d.free, d.sizes = map[cuda.Ptr]int64{}, map[cuda.Ptr]int64{}
-	}
-	var out []cuda.Device
-	for i := range max(d.GPUs, 1) {
-		if i == len(d.devices) {
-			d.devices = append(d.devices, &device{d: d, index: i})
+		for n := range max(d.GPUs, 1) {
+			d.devices = append(d.devices, &device{d: d, index: n})
 		}
-		out = append(out, d.devices[i])
 	}
-	return out, nil
+	if slices.Contains(d.Busy, i) {
+		return nil, &cuda.Error{Call: "cuDevicePrimaryCtxRetain", Code: 46, Name: "CUDA_ERROR_DEVICE_UNAVAILABLE"}
+	}
+	d.Opened = append(d.Opened, i)
+	return d.devices[i], nil
+}
+
+// Reaches asks for peers.
+func (d *Driver) Reaches(i, j int) error {
+	if d.NoPeers {
+		return fmt.Errorf("GPU %d cannot reach the memory of GPU %d", i, j)
+	}
+	return nil
 }
 
 // batch is launches that run at the same time.

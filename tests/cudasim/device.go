@@ -3,6 +3,7 @@ package cudasim
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"ptoc/runtime/cuda"
@@ -27,7 +28,11 @@ type entry struct {
 const memory = 1 << 30
 
 func (g *device) Info() cuda.Info {
-	return cuda.Info{Index: g.index, Name: fmt.Sprintf("interpreter %d", g.index), Major: 8, Multiprocessors: orElse(g.d.SMs, 8), ClockKHz: 1e6,
+	major := 8
+	if slices.Contains(g.d.Old, g.index) {
+		major = 7
+	}
+	return cuda.Info{Index: g.index, Name: fmt.Sprintf("interpreter %d", g.index), Major: major, Multiprocessors: orElse(g.d.SMs, 8), ClockKHz: 1e6,
 		Memory: memory, SharedPerBlock: 163 << 10, CanCooperate: true, CanPool: true, MaxThreadsPerBlock: 1024}
 }
 

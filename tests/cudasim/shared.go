@@ -13,27 +13,6 @@ import (
 	"ptoc/runtime/cuda"
 )
 
-// Count, Open and Reaches are Devices in parts.
-func (d *Driver) Count() (int, error) {
-	ds, err := d.Devices()
-	return len(ds), err
-}
-
-func (d *Driver) Open(i int) (cuda.Device, error) {
-	ds, err := d.Devices()
-	if err != nil {
-		return nil, err
-	}
-	return ds[i], nil
-}
-
-func (d *Driver) Reaches(i, j int) error {
-	if d.NoPeers {
-		return fmt.Errorf("GPU %d cannot reach the memory of GPU %d", i, j)
-	}
-	return nil
-}
-
 func (g *device) Register(data []byte) (cuda.Ptr, error) {
 	return cuda.Ptr(g.d.mem.Map("registered memory", data)), nil
 }
@@ -84,19 +63,8 @@ func (s *Shared) inner() *Driver {
 func (s *Shared) Count() (int, error)    { return s.inner().Count() }
 func (s *Shared) Reaches(i, j int) error { return s.inner().Reaches(i, j) }
 
-func (s *Shared) Devices() (out []cuda.Device, err error) {
-	n, err := s.Count()
-	for i := 0; i < n && err == nil; i++ {
-		var d cuda.Device
-		if d, err = s.Open(i); err == nil {
-			out = append(out, d)
-		}
-	}
-	return out, err
-}
-
 func (s *Shared) Open(i int) (cuda.Device, error) {
-	ds, err := s.inner().Devices()
+	d, err := s.inner().Open(i)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +73,7 @@ func (s *Shared) Open(i int) (cuda.Device, error) {
 			return nil, err
 		}
 	}
-	return &sharedDevice{device: ds[i].(*device), s: s, names: map[cuda.Ptr]string{}, opened: map[cuda.Ptr]bool{}}, nil
+	return &sharedDevice{device: d.(*device), s: s, names: map[cuda.Ptr]string{}, opened: map[cuda.Ptr]bool{}}, nil
 }
 
 type sharedDevice struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,21 +186,33 @@ func TestLargeTilesLiveInGlobalMemory(t *testing.T) { mustRun(t, large, 1, &cuda
 // One GPU after the other is not enough for one each; where they do not reach each other, all share one.
 func TestWhereRanksGo(t *testing.T) {
 	for _, tt := range []struct {
-		d    *cudasim.Driver
-		uses int
-	}{{&cudasim.Driver{GPUs: 4}, 4}, {&cudasim.Driver{GPUs: 3}, 1}, {&cudasim.Driver{GPUs: 4, NoPeers: true}, 1}} {
+		d      *cudasim.Driver
+		opened []int
+		used   []int
+	}{
+		{&cudasim.Driver{GPUs: 5}, []int{0, 1, 2, 3}, []int{0, 1, 2, 3}},
+		{&cudasim.Driver{GPUs: 3}, []int{0}, []int{0}},
+		{&cudasim.Driver{GPUs: 4, NoPeers: true}, []int{0}, []int{0}},
+		// One that is too old, or that somebody else has, is passed over.
+		{&cudasim.Driver{GPUs: 3, Old: []int{0}, Busy: []int{1}}, []int{0, 2}, []int{2}},
+		{&cudasim.Driver{GPUs: 4, Busy: []int{1}}, []int{0, 0}, []int{0}},
+		{&cudasim.Driver{GPUs: 4, Old: []int{2}}, []int{0, 1, 2, 0}, []int{0}},
+	} {
 		_, err := program(t, growing, 4, tt.d)
 		if err != nil {
 			t.Fatal(show(err))
 		}
-		used := map[int]bool{}
+		var used []int
 		for _, l := range tt.d.Launches {
-			used[l.GPU] = true
+			used = append(used, l.GPU)
 		}
-		if len(used) != tt.uses {
-			t.Errorf("%d GPUs in use, not %d", len(used), tt.uses)
+		slices.Sort(used)
+		if used = slices.Compact(used); !slices.Equal(used, tt.used) || !slices.Equal(tt.d.Opened, tt.opened) {
+			t.Errorf("of %d GPUs %v are in use, not %v; opened were %v, not %v", tt.d.GPUs, used, tt.used, tt.d.Opened, tt.opened)
 		}
 	}
+	_, err := program(t, growing, 4, &cudasim.Driver{GPUs: 2, Old: []int{0}, Busy: []int{1}})
+	wants(t, err, "E0740", "interpreter 0 has compute capability 7.0, kernels need 8.0")
 }
 
 // A bundle for GPUs needs no LLVM.

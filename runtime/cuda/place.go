@@ -1,0 +1,114 @@
+package cuda
+
+import "fmt"
+
+// place gives every rank a GPU: one of its own where there are enough that reach each other's memory, else
+// all share the first that can run them. The others are left alone: somebody else may use them.
+func (e *Engine) place() error {
+	local := e.local()
+	devices, err := oneEach(e.cfg.Driver, len(local))
+	if devices == nil && err == nil {
+		devices, err = firstThatCan(e.cfg.Driver)
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		e.groups = append(e.groups, &group{dev: d})
+	}
+	e.home = make([]*group, e.cfg.Ranks)
+	for i, r := range local {
+		g := e.groups[i%len(devices)]
+		g.ranks = append(g.ranks, r)
+		e.home[r] = g
+	}
+	return nil
+}
+
+// oneEach opens as many GPUs as there are ranks, if all can run kernels and reach each other's memory; else there
+// are none.
+func oneEach(d Driver, ranks int) ([]Device, error) {
+	count, err := d.Count()
+	if err != nil || ranks < 2 || count < ranks || reachEachOther(d, ranks) != nil {
+		return nil, err
+	}
+	var devices []Device
+	for i := range ranks {
+		o, err := d.Open(i)
+		if err != nil || suits(o) != nil {
+			closeAll(append(devices, o))
+			return nil, nil
+		}
+		devices = append(devices, o)
+	}
+	if connect(devices) != nil {
+		closeAll(devices)
+		return nil, nil
+	}
+	return devices, nil
+}
+
+// firstThatCan opens the first GPU that can run kernels. Where none can, the first says why.
+func firstThatCan(d Driver) ([]Device, error) {
+	count, err := d.Count()
+	if err != nil {
+		return nil, err
+	}
+	var why error
+	for i := range count {
+		o, err := d.Open(i)
+		if err == nil {
+			if err = suits(o); err == nil {
+				return []Device{o}, nil
+			}
+			o.Close()
+		}
+		if why == nil {
+			why = err
+		}
+	}
+	return nil, why
+}
+
+// suits says why a GPU cannot run kernels.
+func suits(d Device) error {
+	if i := d.Info(); i.Major < 8 || !i.CanCooperate {
+		return fmt.Errorf("%w: %s has compute capability %d.%d, kernels need 8.0 (Ampere) or later", ErrNoGPU, i.Name, i.Major, i.Minor)
+	}
+	return nil
+}
+
+// local are the ranks of this process.
+func (e *Engine) local() []int {
+	if e.cfg.Share != nil {
+		return e.cfg.Share.Local
+	}
+	all := make([]int, e.cfg.Ranks)
+	for r := range all {
+		all[r] = r
+	}
+	return all
+}
+
+func closeAll(devices []Device) {
+	for _, d := range devices {
+		if d != nil {
+			d.Close()
+		}
+	}
+}
+
+// connect lets every GPU reach all others.
+func connect(devices []Device) error {
+	for _, d := range devices {
+		for _, o := range devices {
+			if d == o {
+				continue
+			}
+			if err := d.EnablePeer(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
