@@ -5,6 +5,7 @@ const (
 	NoGPU        Code = 740
 	RanksDontFit Code = 741
 	GPUStopped   Code = 742
+	GPURefuses   Code = 743
 	NoLLVM       Code = 744
 	BlocksInTurn Code = 745
 )
@@ -16,6 +17,8 @@ var gpuRows = []Row{
 		"All ranks of a GPU must be resident at the same time: one that is not there would be waited for, for ever. The message says how many blocks the GPU holds of the kernel. Run fewer ranks, or make the kernel's tiles smaller. With --workers process every rank needs a GPU of its own, and all must reach each other's memory.", ""},
 	{GPUStopped, "the GPU stopped",
 		"The driver reports an error while kernels run, after which nothing works on the GPU in this process.", ""},
+	{GPURefuses, "error of NVIDIA's driver",
+		"The driver refuses a call; the message has its words. Most often the GPU's memory is used up, by this program or by another one. The GPU works on.", ""},
 	{NoLLVM, "no LLVM to compile GPU kernels",
 		"PTX is made by LLVM's libLLVM or llc, of a version from 14 to 19. One that fails, or writes something else, is no use either. A bundle that was compiled elsewhere needs neither.", ""},
 	{BlocksInTurn, "blocks of pl.spmd that run one after the other",

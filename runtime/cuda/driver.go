@@ -10,6 +10,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -144,13 +145,19 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Stopped reports whether nothing works in the context any more. What a kernel did wrong in its own memory shows as such
+// an error, of whichever call comes next.
+func (e *Error) Stopped() bool { return slices.Contains(stopping, e.Code) }
+
+// stopping are the results after which, cuda.h says, only a new process gets on: what kernels do wrong, and memory or a
+// link that is broken (214, 220).
+var stopping = []int{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 911}
+
 // Results that are looked for.
 const (
-	success             = 0
-	errorNoDevice       = 100
-	errorNotReady       = 600
-	errorPeerEnabled    = 704
-	errorNotFound       = 500
-	errorTooLarge       = 720
-	errorNotInitialized = 3
+	success          = 0
+	errorNoDevice    = 100
+	errorNotReady    = 600
+	errorPeerEnabled = 704
+	errorNotFound    = 500
 )

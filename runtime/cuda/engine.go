@@ -81,6 +81,7 @@ type Engine struct {
 	windows windows
 	elapsed time.Duration
 	broken  error // the GPU does not work any more
+	stuck   bool  // because of a kernel that does not end
 }
 
 // command is a kernel that a rank was given.
@@ -220,10 +221,10 @@ func (g *group) load(cfg *Config) error {
 	return nil
 }
 
-// Close gives the GPUs back. One that does not work is left alone, because everything would wait for the
-// kernel that is stuck on it: it is free when the process ends.
+// Close gives the GPUs back. One on which a kernel is stuck is left alone, because everything would wait for that: it is
+// free when the process ends.
 func (e *Engine) Close() error {
-	if e.broken != nil {
+	if e.broken != nil && (e.stuck || !e.settle()) {
 		return nil
 	}
 	e.release()
@@ -235,10 +236,37 @@ func (e *Engine) Close() error {
 	return err
 }
 
+// settle lets end what an error of the driver left running, and reports whether nothing runs any more.
+func (e *Engine) settle() bool {
+	if e.abort.Data == nil {
+		return true
+	}
+	put(e.abort.Data, int32(1))
+	until := e.clock.Now().Add(e.cfg.Grace)
+	for _, g := range e.groups {
+		for _, s := range append([]Stream{g.main}, g.own...) {
+			err := g.dev.Record(g.ready, s)
+			for done := false; !done && err == nil; { // an error: nothing runs in a context that does not work
+				if done, err = g.dev.Done(g.ready); done || err != nil {
+					break
+				}
+				if e.clock.Now().After(until) {
+					return false
+				}
+				e.clock.Sleep(nap)
+			}
+		}
+	}
+	return true
+}
+
 // release frees memory; errors here would only hide what went wrong before.
 func (e *Engine) release() {
 	for _, b := range e.heap.buffers {
 		e.freeBuffer(b)
+	}
+	for _, v := range e.windows.views {
+		e.home[v.rank].dev.FreeHost(v.memory)
 	}
 	for r, s := range e.windows.segments {
 		switch {

@@ -61,6 +61,9 @@ func byAddress(b *Buffer, addr int64) int {
 
 // Free gives the tensor at addr back.
 func (e *Engine) Free(addr int64) {
+	if e.broken != nil { // Close frees it, if that can be
+		return
+	}
 	if i, ok := slices.BinarySearchFunc(e.heap.buffers, addr, byAddress); ok {
 		e.freeBuffer(e.heap.buffers[i])
 		e.heap.buffers = slices.Delete(e.heap.buffers, i, i+1)
@@ -68,9 +71,6 @@ func (e *Engine) Free(addr int64) {
 }
 
 func (e *Engine) freeBuffer(b *Buffer) {
-	if e.broken != nil {
-		return
-	}
 	g := e.groups[0]
 	if b.dev != 0 {
 		g.dev.FreeAsync(g.main, b.dev)
@@ -143,10 +143,13 @@ func (s *staging) reset(d Device, n int64) error {
 	if s.host, err = d.MallocHost(n); err != nil {
 		return err
 	}
-	if s.dev.at, err = d.Malloc(n); err == nil {
-		s.dev.size = n
+	if s.dev.at, err = d.Malloc(n); err != nil {
+		d.FreeHost(s.host)
+		*s = staging{}
+		return err
 	}
-	return err
+	s.dev.size = n
+	return nil
 }
 
 // add reserves n bytes, aligned to 16, and says where the GPU will see them.

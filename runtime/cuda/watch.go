@@ -233,15 +233,14 @@ func (w *watch) stuck() error {
 	}
 	w.findFault()
 	f := w.failure(true)
-	w.e.broken = errors.New("a kernel on the GPU cannot be stopped: start ptoc again")
+	w.e.broken, w.e.stuck = errors.New("a kernel on the GPU cannot be stopped: start ptoc again"), true
 	return f
 }
 
-// breakDown notes an error of the driver. What a kernel did wrong in its own memory shows as one, and
-// nothing works in the context from then on.
+// breakDown notes an error of the driver.
 func (e *Engine) breakDown(err error) error {
 	var d *Error
-	if errors.As(err, &d) && d.Code >= 700 && d.Code != errorTooLarge {
+	if errors.As(err, &d) && d.Stopped() {
 		err = fmt.Errorf("the GPU stopped: %w", err)
 	}
 	e.broken = err

@@ -59,12 +59,13 @@ func (e *Engine) AllocWindow(bytes int64) (int64, error) {
 
 // ResetWindows frees all windows.
 func (e *Engine) ResetWindows() {
+	if e.broken != nil {
+		return
+	}
 	w := &e.windows
 	w.used = 0
 	for _, v := range w.views {
-		if e.broken == nil {
-			e.home[v.rank].dev.FreeHost(v.memory)
-		}
+		e.home[v.rank].dev.FreeHost(v.memory)
 	}
 	w.views = nil
 	w.dirty, w.filled = max(w.dirty, w.filled), 0

@@ -91,7 +91,9 @@ func (u *unit) gpuError(err error) error {
 		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("without --workers process all ranks share one GPU")
 	case errors.As(err, &lost):
 		return diag.New(diag.RankDied, source.Span{}, "%v", err)
-	case errors.As(err, &driver):
+	case errors.As(err, &driver) && !driver.Stopped():
+		return diag.New(diag.GPURefuses, source.Span{}, "%v", err)
+	case driver != nil:
 		return diag.New(diag.GPUStopped, source.Span{}, "%v", err)
 	}
 	return err

@@ -39,6 +39,7 @@ type Driver struct {
 	devices []*device
 	free    map[cuda.Ptr]int64 // what was freed, with its size
 	sizes   map[cuda.Ptr]int64
+	host    int // pieces of host memory
 	slept   time.Duration
 	runs    *batch
 	dead    error // what a kernel did wrong: from then on every call says so, as in a real context
@@ -55,6 +56,9 @@ type Launch struct {
 
 // Version is that of CUDA 12.4.
 func (d *Driver) Version() int { return 12040 }
+
+// Left is how many pieces of memory were not freed.
+func (d *Driver) Left() int { return len(d.sizes) + d.host }
 
 // Now follows the instructions that were executed, and how long the host slept.
 func (d *Driver) Now() time.Time {

@@ -79,10 +79,14 @@ func (g *device) MallocHost(n int64) (cuda.HostMemory, error) {
 		return cuda.HostMemory{}, g.d.dead
 	}
 	data := make([]byte, n)
+	g.d.host++
 	return cuda.HostMemory{Data: data, Ptr: cuda.Ptr(g.d.mem.Map("host memory", data))}, nil
 }
 
-func (g *device) FreeHost(cuda.HostMemory) error { return nil }
+func (g *device) FreeHost(cuda.HostMemory) error {
+	g.d.host--
+	return nil
+}
 
 func (g *device) push(s cuda.Stream, o op) error {
 	if g.d.dead != nil {

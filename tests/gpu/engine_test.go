@@ -78,7 +78,7 @@ func TestErrorsOfTheDriverAreReported(t *testing.T) {
 	o := run.Options{File: allreduce, Ranks: 2, Target: "cuda", Driver: &cudasim.Driver{FailLaunches: 1}}
 	_, err := run.Run(context.Background(), o)
 	skipWithoutLLVM(t, err)
-	wants(t, err, "E0742", "kernel step", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)")
+	wants(t, err, "E0743", "kernel step", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)")
 }
 
 // Rank 1 waits for the second kernel of rank 0.
@@ -270,5 +270,29 @@ func TestAnErrorOfTheGPUEndsTheRun(t *testing.T) {
 	wants(t, err, "E0742", "the GPU stopped", "CUDA_ERROR_LAUNCH_FAILED (719)")
 	if errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// After an error that passes, or none, nothing is left on the GPU: who goes on needs the memory.
+func TestMemoryIsGivenBack(t *testing.T) {
+	for name, text := range map[string]string{"pipeline": pipeline, "growing": growing, "large": large} {
+		for _, gpus := range []int{1, 2} {
+			ranks := 2
+			if text == large {
+				ranks = 1
+			}
+			whole := &cudasim.Driver{GPUs: gpus}
+			mustRun(t, text, ranks, whole)
+			for n := range len(whole.Launches) + 1 {
+				d := &cudasim.Driver{GPUs: gpus, FailLaunches: n}
+				_, err := program(t, text, ranks, d)
+				if (err != nil) != (n > 0) {
+					t.Errorf("%s, %d GPUs, launch %d: %v", name, gpus, n, err)
+				}
+				if d.Left() != 0 {
+					t.Errorf("%s, %d GPUs, launch %d: %d pieces of memory are left", name, gpus, n, d.Left())
+				}
+			}
+		}
 	}
 }

@@ -97,7 +97,7 @@ func TestRanksInProcessesNeedAGPUEach(t *testing.T) {
 // What the driver says in a rank's process comes with the rank.
 func TestErrorsOfTheDriverInAProcess(t *testing.T) {
 	_, err := inProcesses(t, allreduce, 2, cudasim.Shared{GPUs: 2, FailLaunches: 1})
-	wants(t, err, "E0742", "rank ", "kernel step", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)")
+	wants(t, err, "E0743", "rank ", "kernel step", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)")
 	_, err = inProcesses(t, allreduce, 2, cudasim.Shared{GPUs: 2, StepLimit: 50})
 	wants(t, err, "E0742", "rank ", "the GPU stopped", "CUDA_ERROR_LAUNCH_FAILED (719)")
 	_, err = inProcesses(t, strings.Replace(growing, "BIG = 1048576", "BIG = 1073741824", 1), 2, cudasim.Shared{GPUs: 2})

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -120,5 +121,27 @@ func TestAKernelThatDoesNotStopIsReportedAsStuck(t *testing.T) {
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the host looked at is given back with everything else.
+func TestViewsOfWindowsAreGivenBack(t *testing.T) {
+	c := config(t)
+	e, err := cuda.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := e.AllocWindow(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := e.Window(0, at, 64); err != nil || !bytes.Equal(data, make([]byte, 64)) {
+		t.Errorf("%v, %v", data, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := c.Driver.(*cudasim.Driver).Left(); n != 0 {
+		t.Errorf("%d pieces of memory are left", n)
 	}
 }
