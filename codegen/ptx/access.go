@@ -191,8 +191,7 @@ func (e *fn) local(op *ir.Op, mem string) (*memory, val) {
 
 // copy spreads a copy, or an atomic addition, over the threads.
 func (e *fn) copy(op *ir.Op, from, to *memory, atomic bool) {
-	e.spread(&nest{op: op, shape: to.Dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic,
-		body: func(in []val, _ val) []val { return in }})
+	e.spread(&nest{op: op, shape: to.Dims, ins: []*memory{from}, outs: []*memory{to}, atomic: atomic})
 }
 
 func (e *fn) concat(op *ir.Op) {

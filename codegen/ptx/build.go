@@ -96,6 +96,14 @@ func (w *builder) mul(x, y val) val {
 	return w.b.NewMul(x, y)
 }
 
+// div is x / by, rounded towards zero.
+func (w *builder) div(x val, by int64) val {
+	if n, ok := intOf(x); ok {
+		return constant.NewInt(x.Type().(*types.IntType), n/by)
+	}
+	return w.b.NewSDiv(x, constant.NewInt(x.Type().(*types.IntType), by))
+}
+
 func (w *builder) icmp(p enum.IPred, x, y val) val { return w.b.NewICmp(p, x, y) }
 func (w *builder) fcmp(p enum.FPred, x, y val) val { return w.b.NewFCmp(p, x, y) }
 func (w *builder) sel(c, x, y val) val             { return w.b.NewSelect(c, x, y) }
@@ -156,8 +164,8 @@ func (w *builder) pure(ret types.Type, text, constraints string, args ...val) va
 	return w.b.NewCall(ll.NewInlineAsm(types.NewPointer(types.NewFunc(ret, params...)), text, constraints), args...)
 }
 
-// loop counts i from start while it is less than stop (signed).
-func (w *builder) loop(hint string, start, stop, step val, body func(i val)) {
+// loop counts i from start while it is less than stop (signed), and returns what it counted to.
+func (w *builder) loop(hint string, start, stop, step val, body func(i val)) val {
 	head, in, out := w.label(hint), w.label(hint+"_body"), w.label(hint+"_end")
 	from := w.b
 	w.b.NewBr(head)
@@ -170,6 +178,7 @@ func (w *builder) loop(hint string, start, stop, step val, body func(i val)) {
 	i.Incs = append(i.Incs, ll.NewIncoming(next, w.b))
 	w.b.NewBr(head)
 	w.at(out)
+	return i
 }
 
 // when runs body where c holds.

@@ -223,7 +223,7 @@ func (e *fn) move(to, from []*ir.Value) {
 		size := ir.Product(a.Dims)
 		n := nests[size.String()]
 		if n == nil {
-			n = &nest{shape: []ir.Dim{size}, body: func(in []val, _ val) []val { return in }}
+			n = &nest{shape: []ir.Dim{size}}
 			nests[size.String()] = n
 			order = append(order, n)
 		}

@@ -108,7 +108,7 @@ func (e *fn) element1(l *rowLoop, i val, j int64) []val {
 			ins[k] = e.loadElem(e.rowPlace(l, m, i), m.dt)
 		}
 	}
-	return e.keepOrStore(l, l.n.body(ins, nil), func(m *memory, x val) { e.storeElem(x, e.rowPlace(l, m, i), m.dt) })
+	return e.keepOrStore(l, l.n.results(ins, nil), func(m *memory, x val) { e.storeElem(x, e.rowPlace(l, m, i), m.dt) })
 }
 
 // keepOrStore stores results that have memory; the others it returns.
@@ -208,7 +208,7 @@ func (e *fn) run(l *rowLoop, r, lanes int64, aligned bool) {
 				ins[k] = e.loadElem(e.rowPlace(l, m, i), m.dt)
 			}
 		}
-		l.keep(e.keepOrStore(l, l.n.body(ins, nil), func(m *memory, x val) {
+		l.keep(e.keepOrStore(l, l.n.results(ins, nil), func(m *memory, x val) {
 			if !l.wide(m) {
 				e.storeElem(x, e.rowPlace(l, m, i), m.dt)
 				return

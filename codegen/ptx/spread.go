@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
@@ -20,9 +22,30 @@ type nest struct {
 	shape  []ir.Dim
 	ins    []*memory // an extent of 1 broadcasts
 	outs   []*memory
-	atomic bool // add to outs
-	index  bool // body wants the column
-	body   func(ins []val, col val) []val
+	atomic bool                           // add to outs
+	index  bool                           // body wants the column
+	body   func(ins []val, col val) []val // nil: a copy
+}
+
+// moves: elements are copied as they are in memory.
+func (n *nest) moves() bool {
+	if n.body != nil || n.atomic {
+		return false
+	}
+	for k, m := range n.ins {
+		if m.dt != n.outs[k].dt {
+			return false
+		}
+	}
+	return true
+}
+
+// results are an element's.
+func (n *nest) results(ins []val, col val) []val {
+	if n.body == nil {
+		return ins
+	}
+	return n.body(ins, col)
 }
 
 func (n *nest) operands() []*memory { return append(append([]*memory(nil), n.ins...), n.outs...) }
@@ -85,17 +108,22 @@ func mayFault(op *ir.Op) bool {
 func (e *fn) one(n *nest, a lower.Axes, i val) {
 	coords := e.coordinates(a, i)
 	addr := func(k int, m *memory) val { return e.addressAt(a, coords, k, m) }
+	load, store := e.loadElem, e.storeElem
+	if n.moves() {
+		load = func(p val, dt ir.DType) val { return e.load(memType(dt), p, int64(dt.Size())) }
+		store = func(x, p val, dt ir.DType) { e.store(x, p, int64(dt.Size())) }
+	}
 	ins := make([]val, len(n.ins))
 	for k, m := range n.ins {
-		ins[k] = e.loadElem(addr(k, m), m.dt)
+		ins[k] = load(addr(k, m), m.dt)
 	}
-	for k, x := range n.body(ins, coords[len(coords)-1]) {
+	for k, x := range n.results(ins, coords[len(coords)-1]) {
 		m := n.outs[k]
 		p := addr(len(n.ins)+k, m)
 		if n.atomic {
 			e.atomicAdd(x, p, m.dt)
 		} else {
-			e.storeElem(x, p, m.dt)
+			store(x, p, m.dt)
 		}
 	}
 }
@@ -153,56 +181,104 @@ func (n *nest) lanes(a lower.Axes) int64 {
 func (e *fn) vectors(n *nest, a lower.Axes, total val, lanes int64) val {
 	last := len(a.Extents) - 1
 	wide := func(k int) bool { return a.Strides[last][k].Is(1) }
-	count := e.sel(e.isZero(e.odd(n, a, lanes)), e.b.NewSDiv(total, i64(lanes)), i64(0))
+	count := e.sel(e.isZero(e.odd(n, a, lanes)), e.div(total, lanes), i64(0))
 	rows := lower.Axes{Extents: append([]ir.Dim(nil), a.Extents...), Strides: a.Strides}
 	rows.Extents[last] = a.Extents[last].Div(ir.ConstDim(lanes))
-	async := wide(0) && e.asynchronous(n, lanes)
-	e.loop("vector", e.tid, count, i64(Threads), func(i val) {
+	vector := func(i val) (store func()) {
 		first := e.coordinates(rows, i)
 		first[last] = e.mul(first[last], i64(lanes))
-		place := func(k int) val { return e.addressAt(a, first, k, n.operands()[k]) }
-		if async {
-			e.copyAsync(place(0), place(1))
-			return
-		}
-		e.vector(n, lanes, wide, place)
-	})
-	if async {
-		e.commit(n.ins[0], n.outs[0])
+		return e.vector(n, lanes, wide, func(k int) val { return e.addressAt(a, first, k, n.operands()[k]) })
 	}
+	if wide(0) && e.asynchronous(n, lanes) {
+		e.loop("vector", e.tid, count, i64(Threads), func(i val) {
+			first := e.coordinates(rows, i)
+			first[last] = e.mul(first[last], i64(lanes))
+			e.copyAsync(e.addressAt(a, first, 0, n.ins[0]), e.addressAt(a, first, 1, n.outs[0]))
+		})
+		e.commit(n.ins[0], n.outs[0])
+		return count
+	}
+	next := e.tid
+	if n.moves() && n.ins[0].root != arenaRoot {
+		next = e.inFlight(total, count, lanes, vector)
+	}
+	e.loop("vector", next, count, i64(Threads), func(i val) { vector(i)() })
 	return count
+}
+
+// inFlight are the turns of a copy out of global memory that load several vectors before they store the first: a
+// thread stops at the first use of what it loads, and one vector of each thread is too little to keep memory busy.
+// It returns where the loop over the rest begins.
+func (e *fn) inFlight(total, count val, lanes int64, vector func(i val) (store func())) val {
+	const depth = 4
+	if n, ok := intOf(total); ok && n/lanes < depth*Threads {
+		return e.tid
+	}
+	return e.loop("batch", e.tid, e.sub(count, i64((depth-1)*Threads)), i64(depth*Threads), func(i val) {
+		var stores [depth]func()
+		for k := range stores {
+			stores[k] = vector(e.add(i, i64(int64(k)*Threads)))
+		}
+		for _, store := range stores {
+			store()
+		}
+	})
 }
 
 // odd is 0 if all vectors are aligned.
 func (e *fn) odd(n *nest, a lower.Axes, lanes int64) val {
 	last := len(a.Extents) - 1
-	odd := i64(0)
+	var all val
+	low := func(x val, size int64) {
+		x = e.b.NewAnd(x, i64(lanes*size-1))
+		if all != nil {
+			x = e.b.NewOr(all, x)
+		}
+		all = x
+	}
 	for k, m := range n.operands() {
 		if !a.Strides[last][k].Is(1) {
 			continue
 		}
 		size := int64(m.dt.Size())
-		low := e.b.NewAnd(e.b.NewPtrToInt(m.ptr, types.I64), i64(lanes*size-1))
-		odd = e.b.NewOr(odd, low)
+		low(e.b.NewPtrToInt(m.ptr, types.I64), size)
 		for _, s := range a.Strides[:last] {
 			if !prove.MultipleOf(s[k], lanes) {
-				odd = e.b.NewOr(odd, e.b.NewAnd(e.mul(e.dim(s[k]), i64(size)), i64(lanes*size-1)))
+				low(e.mul(e.dim(s[k]), i64(size)), size)
 			}
 		}
 	}
-	return odd
+	return all
 }
 
-// vector emits the elements of one vector; of operands that are not wide there is one element for all of them.
-func (e *fn) vector(n *nest, lanes int64, wide func(k int) bool, place func(k int) val) {
-	loaded := make([]val, len(n.ins))
+// vector loads one vector and computes; of operands that are not wide there is one element for all of it. Nothing is
+// written before store is called.
+func (e *fn) vector(n *nest, lanes int64, wide func(k int) bool, place func(k int) val) (store func()) {
+	loaded, whole := make([]val, len(n.ins)), n.moves()
 	for k, m := range n.ins {
 		if wide(k) {
 			loaded[k] = e.load(types.NewVector(uint64(lanes), memType(m.dt)), place(k), lanes*int64(m.dt.Size()))
 		} else {
-			loaded[k] = e.loadElem(place(k), m.dt)
+			loaded[k], whole = e.loadElem(place(k), m.dt), false
 		}
 	}
+	results := loaded
+	if !whole {
+		results = e.lanes(n, lanes, wide, loaded)
+	}
+	places := make([]val, len(n.outs))
+	for k := range places {
+		places[k] = place(len(n.ins) + k)
+	}
+	return func() {
+		for k, m := range n.outs {
+			e.store(results[k], places[k], lanes*int64(m.dt.Size()))
+		}
+	}
+}
+
+// lanes computes the elements of a vector.
+func (e *fn) lanes(n *nest, lanes int64, wide func(k int) bool, loaded []val) []val {
 	results := make([]val, len(n.outs))
 	for k, m := range n.outs {
 		results[k] = constant.NewUndef(types.NewVector(uint64(lanes), memType(m.dt)))
@@ -215,13 +291,11 @@ func (e *fn) vector(n *nest, lanes int64, wide func(k int) bool, place func(k in
 				ins[k] = e.fromMemory(e.b.NewExtractElement(loaded[k], i32(l)), m.dt)
 			}
 		}
-		for k, x := range n.body(ins, nil) {
+		for k, x := range n.results(ins, nil) {
 			results[k] = e.b.NewInsertElement(results[k], e.toMemory(x, n.outs[k].dt), i32(l))
 		}
 	}
-	for k, m := range n.outs {
-		e.store(results[k], place(len(n.ins)+k), lanes*int64(m.dt.Size()))
-	}
+	return results
 }
 
 // fused emits pl.fused.
@@ -254,20 +328,8 @@ func (e *fn) fused(op *ir.Op) {
 		e.b.NewStore(bit(false), e.faulted)
 	}
 	e.inElement = true
-	n.body = func(ins []val, _ val) []val {
-		for i, x := range ins {
-			e.vals[region.Args[i]] = x
-		}
-		for _, in := range region.Ops {
-			if !in.Kind.Terminator {
-				e.scalarOp(in)
-			}
-		}
-		var out []val
-		for k, v := range values {
-			out = append(out, e.scalarAs(v, n.outs[k].dt))
-		}
-		return out
+	if len(region.Ops) > 1 || !slices.Equal(values, region.Args) { // else it copies
+		n.body = func(ins []val, _ val) []val { return e.computed(region, ins, values, n.outs) }
 	}
 	if e.inRegs(op) {
 		e.fusedRegs(op, n)
@@ -275,6 +337,22 @@ func (e *fn) fused(op *ir.Op) {
 		e.spread(n)
 	}
 	e.inElement = false
+}
+
+// computed are the values that a fused loop writes to outs, of one element.
+func (e *fn) computed(region *ir.Block, ins []val, values []*ir.Value, outs []*memory) (out []val) {
+	for i, x := range ins {
+		e.vals[region.Args[i]] = x
+	}
+	for _, in := range region.Ops {
+		if !in.Kind.Terminator {
+			e.scalarOp(in)
+		}
+	}
+	for k, v := range values {
+		out = append(out, e.scalarAs(v, outs[k].dt))
+	}
+	return out
 }
 
 // operand is a tile or tensor as memory; one in registers has none.

@@ -19,14 +19,9 @@ import (
 
 const points = 1 << 14
 
-// apply computes pl.NAME of every x on PTX.
-func apply(t *testing.T, name string, o ptx.Options, xs []float32) []float32 {
+// runKernel runs kernel k of a program, whose first parameter is in, and returns its second, of the same size.
+func runKernel(t *testing.T, text string, o ptx.Options, in []byte) []byte {
 	t.Helper()
-	text := fmt.Sprintf(`
-@pl.jit.incore
-def k(x: pl.Tensor[[1, %[1]d], pl.FP32], y: pl.Out[pl.Tensor[[1, %[1]d], pl.FP32]]):
-    return pl.store(pl.%[2]s(pl.load(x, [0, 0], [1, %[1]d])), [0, 0], y)
-`, points, name)
 	l := &diag.List{}
 	file := source.NewFile("k.pl", text)
 	m := check.File(syntax.Parse(file, syntax.ModeFor(file.Name), l), check.Options{}, l)
@@ -42,18 +37,32 @@ def k(x: pl.Tensor[[1, %[1]d], pl.FP32], y: pl.Out[pl.Tensor[[1, %[1]d], pl.FP32
 		t.Fatal(err)
 	}
 	k, _ := b.Kernel(m.Func("k"))
-	x, _ := b.Alloc("x", 4*points)
-	y, _ := b.Alloc("y", 4*points)
-	for i, v := range xs {
-		binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(v))
-	}
+	x, _ := b.Alloc("x", int64(len(in)))
+	y, _ := b.Alloc("y", int64(len(in)))
+	copy(x.Data, in)
 	b.Dispatch(0, k, []abi.Arg{{Tag: abi.TagHeap, Value: x.Addr}, {Tag: abi.TagHeap, Value: y.Addr}})
 	if err := b.Wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	return y.Data[:len(in)]
+}
+
+// apply computes pl.NAME of every x on PTX.
+func apply(t *testing.T, name string, o ptx.Options, xs []float32) []float32 {
+	t.Helper()
+	text := fmt.Sprintf(`
+@pl.jit.incore
+def k(x: pl.Tensor[[1, %[1]d], pl.FP32], y: pl.Out[pl.Tensor[[1, %[1]d], pl.FP32]]):
+    return pl.store(pl.%[2]s(pl.load(x, [0, 0], [1, %[1]d])), [0, 0], y)
+`, points, name)
+	in := make([]byte, 4*points)
+	for i, v := range xs {
+		binary.LittleEndian.PutUint32(in[4*i:], math.Float32bits(v))
+	}
+	y := runKernel(t, text, o, in)
 	out := make([]float32, len(xs))
 	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(y.Data[4*i:]))
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(y[4*i:]))
 	}
 	return out
 }
