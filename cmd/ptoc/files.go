@@ -25,14 +25,9 @@ func readSource(name string, stdin io.Reader) (*source.File, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, diag.Unreadable(err)
 	}
 	return source.NewFile(name, string(text)), nil
-}
-
-// unreadable is a file error as a diagnostic.
-func unreadable(err error) error {
-	return diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
 }
 
 // pairs reads the values of a repeatable NAME=VALUE flag.

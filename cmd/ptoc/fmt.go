@@ -71,7 +71,7 @@ func (j *fmtJob) run(args []string) error {
 	}
 	names, err := syntax.KernelFiles(paths, bundle.IsBundle)
 	if err != nil {
-		return unreadable(err)
+		return diag.Unreadable(err)
 	}
 	for _, name := range names {
 		if filepath.Ext(name) == ".py" {

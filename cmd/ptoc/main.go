@@ -124,8 +124,36 @@ func newRoot(cmds ...*cobra.Command) *cobra.Command {
 	root.PersistentFlags().BoolVar(&jsonErrors, "json", false, "print results and errors as JSON")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(cmds...)
+	root.SuggestionsMinimumDistance = 2
+	root.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			return usagef("there is no command %s; did you mean %s?", args[0], strings.Join(near, " or "))
+		}
+		return usagef("there is no command %s", args[0])
+	}
+	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	mistakes(root)
 	completions(root)
 	return root
+}
+
+// mistakes makes wrong numbers of arguments, which cobra counts, mistakes on the command line.
+func mistakes(c *cobra.Command) {
+	if count := c.Args; count != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			err := count(c, args)
+			if err != nil && !errors.As(err, new(usageError)) {
+				err = usagef("%w: %s", err, c.UseLine())
+			}
+			return err
+		}
+	}
+	for _, sub := range c.Commands() {
+		mistakes(sub)
+	}
 }
 
 // plainFlagError leaves Go's name for what reads a number out of the message.

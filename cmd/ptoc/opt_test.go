@@ -61,7 +61,7 @@ func TestOptSaysWhatIsWrong(t *testing.T) {
 	}{
 		{[]string{"opt", "-", "--passes", "Simplfy"}, 2, "did you mean Simplify?"},
 		{[]string{"opt", "-", "-D", "N"}, 2, `-D wants NAME=VALUE, got "N"`},
-		{[]string{"opt", "no/such.pl"}, 1, "open no/such.pl: no such file or directory"},
+		{[]string{"opt", "no/such.pl"}, 1, "E0701: no/such.pl: no such file or directory"},
 	} {
 		if _, errs, code := runAlone(newOpt(), optProgram, tt.args...); code != tt.code || !strings.Contains(errs, tt.want) {
 			t.Errorf("%v: %d %s", tt.args, code, errs)

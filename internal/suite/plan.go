@@ -52,12 +52,8 @@ func find(paths []string) ([]string, error) {
 			}
 			return nil
 		})
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			return nil, fmt.Errorf("cannot read %s: %w", pe.Path, pe.Err)
-		}
 		if err != nil {
-			return nil, err
+			return nil, diag.Unreadable(err)
 		}
 	}
 	return out, nil
@@ -68,10 +64,10 @@ func (o *Options) plan(ctx context.Context, file string) []*Test {
 		return o.planSnapshot(file)
 	}
 	text, err := os.ReadFile(file)
-	h, herr := headerOf(string(text))
-	if err == nil {
-		err = herr
+	if err != nil {
+		return broken(file, diag.Unreadable(err))
 	}
+	h, err := headerOf(string(text))
 	if err != nil {
 		return broken(file, err)
 	}

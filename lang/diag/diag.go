@@ -3,7 +3,9 @@
 package diag
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -34,6 +36,14 @@ type Diagnostic struct {
 	Notes    []Note   // other places that matter, in the order of the argument
 	Helps    []string // what to do instead, one line each
 	Fixes    []Fix    // edits that an editor can apply
+}
+
+// Unreadable is the error of a file that a user named: E0701, with its name and the reason.
+func Unreadable(err error) *Diagnostic {
+	if path := new(fs.PathError); errors.As(err, &path) {
+		err = fmt.Errorf("%s: %w", path.Path, path.Err) // without the name of the call that failed
+	}
+	return New(FileUnreadable, source.Span{}, "%v", err)
 }
 
 // A Note points at a second place, or adds a sentence where its span is zero.

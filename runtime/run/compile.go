@@ -61,7 +61,7 @@ func load(o *Options) (*unit, error) {
 	start := time.Now()
 	text, err := os.ReadFile(o.File)
 	if err != nil {
-		return nil, diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
+		return nil, diag.Unreadable(err)
 	}
 	u := &unit{o: o, file: source.NewFile(o.File, string(text)), warnings: &diag.List{}}
 	if err := u.checkFile(o.Entry); err != nil {

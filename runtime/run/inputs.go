@@ -102,12 +102,10 @@ func (in *inputs) add(text string) error {
 	}
 	t, err := s.Load()
 	if err != nil {
-		code := diag.BadInput
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			code = diag.FileUnreadable
+		if errors.As(err, new(*fs.PathError)) {
+			return diag.Unreadable(err)
 		}
-		return diag.New(code, source.Span{}, "%v", err)
+		return badInput("%v", err)
 	}
 	in.files[p.Name] = t
 	return nil

@@ -44,7 +44,7 @@ type Unit struct {
 func File(name string, o Options) (*Unit, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, diag.New(diag.FileUnreadable, source.Span{}, "%v", err)
+		return nil, diag.Unreadable(err)
 	}
 	return Source(source.NewFile(name, string(text)), o)
 }

@@ -26,7 +26,7 @@ func Compile(ctx context.Context, path string, o check.Options, budget time.Dura
 	} else {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return nil, diag.Unreadable(err)
 		}
 		text = string(b)
 	}
@@ -110,7 +110,7 @@ func Parse(ctx context.Context, files []string, size int, budget time.Duration) 
 		for _, f := range files {
 			text, err := os.ReadFile(f)
 			if err != nil {
-				return nil, err
+				return nil, diag.Unreadable(err)
 			}
 			b.Write(text)
 			b.WriteByte('\n')
