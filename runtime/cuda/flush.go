@@ -30,11 +30,10 @@ func (e *Engine) Wait(ctx context.Context) error {
 			return err
 		}
 	}
-	written, err := e.start(plans)
-	if err != nil {
+	w := &watch{e: e, plans: plans}
+	if err := e.start(w); err != nil {
 		return e.breakDown(err)
 	}
-	w := &watch{e: e, plans: plans, written: written}
 	return w.run(ctx)
 }
 
@@ -54,42 +53,44 @@ func (e *Engine) queues(g *group) [][]command {
 	return out
 }
 
-// start brings the GPUs' memory up to date and launches the steps.
-func (e *Engine) start(plans [][]step) (written []*Buffer, err error) {
+// start brings the GPUs' memory up to date and launches the first steps of w.
+func (e *Engine) start(w *watch) error {
 	if err := e.renew(); err != nil {
-		return nil, err
+		return err
 	}
 	e.windows.filled = max(e.windows.filled, e.windows.used)
 	if err := e.tell(); err != nil {
-		return nil, err
+		return err
 	}
-	used, written := e.traffic()
+	var used []*Buffer
+	used, w.written = e.traffic()
 	for _, b := range used {
 		if err := e.groups[0].dev.Upload(e.groups[0].main, b.dev, b.Data); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, v := range e.windows.views {
 		g := e.home[v.rank]
 		if err := g.dev.Upload(g.main, e.windows.segments[v.rank].at+Ptr(v.offset), v.memory.Data); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	params := make([][]Ptr, len(e.groups))
 	for i, g := range e.groups {
-		if params[i], err = e.stageArguments(g, plans[i]); err != nil {
-			return nil, err
+		params, err := e.stageArguments(g, w.plans[i])
+		if err != nil {
+			return err
 		}
+		w.launches = append(w.launches, newLaunching(g, &e.cfg, w.plans[i], params))
 	}
 	if err := e.meet(); err != nil {
-		return nil, err
+		return err
 	}
-	for i, g := range e.groups {
-		if err := g.launch(&e.cfg, plans[i], params[i]); err != nil {
-			return nil, err
+	for _, g := range e.groups {
+		if err := g.dev.Record(g.start, g.main); err != nil {
+			return err
 		}
 	}
-	return written, nil
+	return w.launch()
 }
 
 // meet lets no GPU begin before the memory of all is ready: its kernels write into the others' windows.
@@ -230,72 +231,4 @@ func (g *group) grow(a *scratch, n int64) error {
 	}
 	*a = scratch{at, n}
 	return err
-}
-
-// launch starts the steps of a GPU and records their ends.
-func (g *group) launch(cfg *Config, steps []step, params []Ptr) error {
-	if err := g.dev.Record(g.start, g.main); err != nil {
-		return err
-	}
-	forked := map[int]bool{}
-	for i := range steps {
-		s := &steps[i]
-		on := g.main
-		if s.own {
-			var err error
-			if on, err = g.fork(s.ranks[0], forked); err != nil {
-				return err
-			}
-		}
-		k := &cfg.Kernels[s.kernel]
-		l := Launch{Function: g.functions[s.kernel], GridX: s.blocks, GridY: len(s.ranks), Threads: k.Threads, Shared: k.Shared, Param: params[i],
-			Cooperative: !s.own}
-		if err := g.dev.Launch(on, l); err != nil {
-			return fmt.Errorf("kernel %s: %w", k.Name, err)
-		}
-		if err := g.mark(i, s, on); err != nil {
-			return err
-		}
-	}
-	for i := range steps {
-		if steps[i].own {
-			if err := g.dev.WaitEvent(g.main, steps[i].event); err != nil {
-				return err
-			}
-		}
-	}
-	return g.dev.Record(g.end, g.main)
-}
-
-// fork is the stream of one rank, which begins where the main stream is.
-func (g *group) fork(r int, forked map[int]bool) (s Stream, err error) {
-	for len(g.own) <= r {
-		if s, err = g.dev.NewStream(); err != nil {
-			return 0, err
-		}
-		g.own = append(g.own, s)
-	}
-	if forked[r] {
-		return g.own[r], nil
-	}
-	if len(forked) == 0 {
-		if err := g.dev.Record(g.ready, g.main); err != nil {
-			return 0, err
-		}
-	}
-	forked[r] = true
-	return g.own[r], g.dev.WaitEvent(g.own[r], g.ready)
-}
-
-// mark records the end of the i-th step.
-func (g *group) mark(i int, s *step, on Stream) error {
-	for len(g.events) <= i {
-		ev, err := g.dev.NewEvent()
-		if err != nil {
-			return err
-		}
-		g.events = append(g.events, ev)
-	}
-	s.event = g.events[i]
-	return g.dev.Record(s.event, on)
 }

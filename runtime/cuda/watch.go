@@ -16,9 +16,11 @@ import (
 // watch is the host while kernels run. It looks at the ranks' control blocks from time to time, through a
 // stream of its own, and sets the abort word when a rank has failed or none gets on.
 type watch struct {
-	e       *Engine
-	plans   [][]step
-	written []*Buffer
+	e        *Engine
+	plans    [][]step
+	launches []*launching // of each group
+	written  []*Buffer
+	asked    bool // control blocks are on their way
 
 	progress int64 // waits satisfied and steps ended
 	moved    time.Time
@@ -42,6 +44,9 @@ func (w *watch) run(ctx context.Context) error {
 	looked := begin
 	w.moved = begin
 	for {
+		if err := w.launch(); err != nil {
+			return e.breakDown(err)
+		}
 		ended, err := w.ended()
 		if err != nil {
 			return e.breakDown(err)
@@ -74,10 +79,23 @@ func (w *watch) run(ctx context.Context) error {
 	return w.finish()
 }
 
+// launch launches as many steps as there is room for.
+func (w *watch) launch() error {
+	for _, l := range w.launches {
+		if err := l.more(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ended reports whether all GPUs have done all steps.
 func (w *watch) ended() (bool, error) {
-	for _, g := range w.e.groups {
-		if done, err := g.dev.Done(g.end); !done || err != nil {
+	for _, l := range w.launches {
+		if !l.whole {
+			return false, nil
+		}
+		if done, err := l.g.dev.Done(l.g.end); !done || err != nil {
 			return false, err
 		}
 	}
@@ -90,25 +108,19 @@ func (w *watch) stop(now time.Time) {
 	put(w.e.abort.Data, int32(1))
 }
 
-// look fetches the control blocks and judges them.
+// look fetches the control blocks and judges them. Where they do not come, because the copy has to wait for a kernel,
+// those that came last are judged: time goes on for them.
 func (w *watch) look(now time.Time) error {
-	if err := w.fetch(); err != nil {
+	if _, err := w.fetch(lookEvery); err != nil {
 		return err
 	}
 	progress := int64(0)
-	for i, g := range w.e.groups {
-		for j := range w.plans[i] {
-			s := &w.plans[i][j]
-			if !s.done {
-				var err error
-				if s.done, err = g.dev.Done(s.event); err != nil {
-					return err
-				}
-			}
-			if s.done {
-				progress++
-			}
+	for _, l := range w.launches {
+		n, err := l.count()
+		if err != nil {
+			return err
 		}
+		progress += n
 	}
 	for _, r := range w.e.local() {
 		progress += w.e.control(r).Progress
@@ -147,14 +159,48 @@ func (w *watch) findFault() {
 	}
 }
 
-// fetch copies the control blocks of all GPUs.
-func (w *watch) fetch() error {
-	for _, g := range w.e.groups {
-		if err := g.dev.Download(g.look, g.seen.Data, g.control); err != nil {
-			return err
+// fetch copies the control blocks of all GPUs, and reports whether they came in time. If not, they are still on their way.
+func (w *watch) fetch(patience time.Duration) (bool, error) {
+	e := w.e
+	if !w.asked {
+		for _, g := range e.groups {
+			if err := g.dev.Download(g.look, g.seen.Data, g.control); err != nil {
+				return false, err
+			}
+			if err := g.dev.Record(g.looked, g.look); err != nil {
+				return false, err
+			}
 		}
-		if err := g.finish(g.look, g.looked); err != nil {
+		w.asked = true
+	}
+	until := e.clock.Now().Add(patience)
+	for _, g := range e.groups {
+		for {
+			done, err := g.dev.Done(g.looked)
+			if err != nil {
+				return false, err
+			}
+			if done {
+				break
+			}
+			if e.clock.Now().After(until) {
+				return false, nil
+			}
+			runtime.Gosched()
+		}
+	}
+	w.asked = false
+	return true, nil
+}
+
+// fetchLast fetches the control blocks as they are now.
+func (w *watch) fetchLast() error {
+	for again := true; again; {
+		again = w.asked // those on their way may be older
+		if came, err := w.fetch(w.e.cfg.Grace); err != nil {
 			return err
+		} else if !came {
+			return errors.New("the GPU has done everything, and does not say how that ended")
 		}
 	}
 	return nil
@@ -170,7 +216,7 @@ func (e *Engine) control(rank int) *abi.RankCtl {
 // finish fetches what the kernels wrote, or says why there is nothing.
 func (w *watch) finish() error {
 	e := w.e
-	if err := w.fetch(); err != nil {
+	if err := w.fetchLast(); err != nil {
 		return e.breakDown(err)
 	}
 	w.findFault()
@@ -228,7 +274,7 @@ func (w *watch) download() error {
 
 // stuck gives up on kernels that do not leave: only the end of the process stops them.
 func (w *watch) stuck() error {
-	if err := w.fetch(); err != nil {
+	if _, err := w.fetch(lookEvery); err != nil {
 		return w.e.breakDown(err)
 	}
 	w.findFault()

@@ -1,0 +1,200 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+	"unsafe"
+
+	"ptoc/runtime/failure"
+)
+
+// fake is a GPU whose streams have as little room as a real one's, and whose kernels end when a test says so. It is its
+// own driver and clock.
+type fake struct {
+	Device // nil: nothing else is called
+	t      *testing.T
+
+	ends     func(kernel int) bool // now?
+	holdLook bool                  // the copies of control blocks wait for kernels
+
+	streams  []*queue
+	events   []*recorded
+	launched map[int]int // by kernel
+	ended    map[int]int
+	longest  int // of the queues
+	queries  int
+	now      time.Time
+	memory   [][]byte // that keeps it
+}
+
+// queue is a stream, with what has to be done.
+type queue struct{ work []work }
+
+type work struct {
+	kernel int // 1 is the first; 0: none
+	wait   *recorded
+	record *recorded
+}
+
+type recorded struct{ done bool }
+
+const room = 1000
+
+func (f *fake) Version() int             { return 12040 }
+func (f *fake) Count() (int, error)      { return 1, nil }
+func (f *fake) Open(int) (Device, error) { return f, nil }
+func (f *fake) Reaches(i, j int) error   { return nil }
+func (f *fake) Sleep(d time.Duration)    { f.now = f.now.Add(d) }
+func (f *fake) Now() time.Time           { f.now = f.now.Add(time.Microsecond); return f.now }
+
+func (f *fake) Info() Info {
+	return Info{Name: "fake", Major: 8, Multiprocessors: 100, Memory: 1 << 30, CanCooperate: true}
+}
+
+func (f *fake) Malloc(n int64) (Ptr, error) {
+	f.memory = append(f.memory, make([]byte, n))
+	return Ptr(uintptr(unsafe.Pointer(&f.memory[len(f.memory)-1][0]))), nil
+}
+
+func (f *fake) MallocHost(n int64) (HostMemory, error) {
+	p, err := f.Malloc(n)
+	return HostMemory{Data: f.memory[len(f.memory)-1], Ptr: p}, err
+}
+
+func (f *fake) Free(Ptr) error            { return nil }
+func (f *fake) FreeHost(HostMemory) error { return nil }
+func (f *fake) Close() error              { return nil }
+
+func (f *fake) NewStream() (Stream, error) {
+	f.streams = append(f.streams, &queue{})
+	return Stream(len(f.streams)), nil
+}
+
+func (f *fake) NewEvent() (Event, error) {
+	f.events = append(f.events, &recorded{done: true})
+	return Event(len(f.events)), nil
+}
+
+func (f *fake) push(s Stream, w work) error {
+	q := f.streams[s-1]
+	if q.work = append(q.work, w); len(q.work) > room {
+		return errors.New("there is no room: the call would block until a kernel ends")
+	}
+	f.longest = max(f.longest, len(q.work))
+	return nil
+}
+
+func (f *fake) Upload(s Stream, to Ptr, from []byte) error { return f.push(s, work{}) }
+func (f *fake) Download(s Stream, to []byte, _ Ptr) error  { return f.push(s, work{}) }
+func (f *fake) Zero(s Stream, at Ptr, bytes int64) error   { return f.push(s, work{}) }
+
+func (f *fake) Record(e Event, s Stream) error {
+	f.events[e-1] = &recorded{}
+	return f.push(s, work{record: f.events[e-1]})
+}
+
+func (f *fake) WaitEvent(s Stream, e Event) error { return f.push(s, work{wait: f.events[e-1]}) }
+
+func (f *fake) Launch(s Stream, l Launch) error {
+	f.launched[int(l.Function)-1]++
+	return f.push(s, work{kernel: int(l.Function)})
+}
+
+// Done lets the streams get on.
+func (f *fake) Done(e Event) (bool, error) {
+	if f.queries++; f.queries > 10e6 {
+		f.t.Fatal("the host asks for ever")
+	}
+	runs := false
+	for again := true; again; {
+		again, runs = false, false
+		for i, q := range f.streams {
+			for len(q.work) > 0 && !(f.holdLook && i == 1 && runs) {
+				w := q.work[0]
+				if w.wait != nil && !w.wait.done {
+					break
+				}
+				if w.kernel > 0 {
+					if !f.ends(w.kernel - 1) {
+						runs = true
+						break
+					}
+					f.ended[w.kernel-1]++
+				}
+				if w.record != nil {
+					w.record.done = true
+				}
+				q.work, again = q.work[1:], true
+			}
+		}
+	}
+	return f.events[e-1].done, nil
+}
+
+func (f *fake) Elapsed(Event, Event) (time.Duration, error) { return time.Second, nil }
+func (f *fake) Load(string) (Module, error)                 { return 1, nil }
+func (f *fake) Occupancy(Function, int, int) (int, error)   { return 1, nil }
+func (f *fake) Function(_ Module, name string) (x Function, _ error) {
+	return Function(name[0] - 'a' + 1), nil
+}
+
+// engineOn has two kernels.
+func engineOn(t *testing.T, f *fake, ranks int) *Engine {
+	f.t, f.launched, f.ended = t, map[int]int{}, map[int]int{}
+	e, err := Open(Config{Driver: f, Ranks: ranks, PTX: "x", Timeout: time.Second,
+		Kernels: []Kernel{{Name: "a", Symbol: "a", Threads: 1}, {Name: "b", Symbol: "b", Threads: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A rank waits for the last of more kernels of another one than a stream has room for.
+func TestNoLaunchBlocks(t *testing.T) {
+	const many = 5000
+	f := &fake{}
+	f.ends = func(kernel int) bool { return kernel == 1 || f.ended[1] == many }
+	e := engineOn(t, f, 2)
+	e.Submit(0, 0, nil)
+	for range many {
+		e.Submit(1, 1, nil)
+	}
+	if err := e.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if f.ended[0] != 1 || f.ended[1] != many || f.longest > 4*pending {
+		t.Errorf("%v ended, and %d were in a stream at once", f.ended, f.longest)
+	}
+}
+
+// A kernel hangs, with more behind it than there is room for, and the host's own copies behind those: it sees the time
+// pass all the same. Kernels leave when the abort word is set.
+func TestAHangIsSeenWhateverTheStreamsDo(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		f := &fake{holdLook: held}
+		e := engineOn(t, f, 1)
+		f.ends = func(int) bool { return e.abort.Data[0] != 0 }
+		for range 3000 {
+			e.Submit(0, 0, nil)
+		}
+		err := e.Wait(context.Background())
+		var hang *failure.Failure
+		if !errors.As(err, &hang) || hang.Cause != failure.Timeout {
+			t.Errorf("%v", err)
+		}
+		if took := f.now.Sub(time.Time{}); took < time.Second || took > 2*time.Second {
+			t.Errorf("the timeout is a second; it took %v", took)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if err := e.Recover(); err != nil {
+			t.Fatal(err)
+		}
+		e.Submit(0, 0, nil)
+		cancel()
+		if err := e.Wait(ctx); err != context.Canceled {
+			t.Errorf("%v", err)
+		}
+	}
+}
