@@ -81,10 +81,18 @@ type hostError struct {
 	at   source.Span
 	text string
 	help string
+	why  error // what the backend refused, if that is it
 }
 
 func (e *hostError) Error() string { return fmt.Sprintf("%s: %s", e.at, e.text) }
+func (e *hostError) Unwrap() error { return e.why }
 
 func errorAt(op *ir.Op, format string, args ...any) *hostError {
-	return &hostError{code: diag.HostFault, at: op.Span, text: fmt.Sprintf(format, args...)}
+	e := &hostError{code: diag.HostFault, at: op.Span, text: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			e.why = err
+		}
+	}
+	return e
 }

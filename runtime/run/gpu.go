@@ -77,6 +77,7 @@ func (u *unit) gpuError(err error) error {
 	var full *cuda.TooManyRanks
 	var few *cuda.TooFewGPUs
 	var lost *fleet.Lost
+	var silent *fleet.Silent
 	var driver *cuda.Error
 	switch {
 	case errors.Is(err, cuda.ErrNoGPU):
@@ -89,7 +90,7 @@ func (u *unit) gpuError(err error) error {
 		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("run it on at most %d ranks", full.Holds)
 	case errors.As(err, &few):
 		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("without --workers process all ranks share one GPU")
-	case errors.As(err, &lost):
+	case errors.As(err, &lost), errors.As(err, &silent):
 		return diag.New(diag.RankDied, source.Span{}, "%v", err)
 	case errors.As(err, &driver) && !driver.Stopped():
 		return diag.New(diag.GPURefuses, source.Span{}, "%v", err)

@@ -182,10 +182,15 @@ func (u *unit) explain(ctx context.Context, prog *controller.Program, err error)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
-	if d := prog.Report(err); d != nil {
-		return d
+	d := prog.Report(err)
+	var ofGPU *diag.Diagnostic
+	switch errors.As(u.gpuError(err), &ofGPU); {
+	case d == nil:
+		return u.gpuError(err)
+	case ofGPU != nil: // at a place in the host program
+		d.Code, d.Helps = ofGPU.Code, ofGPU.Helps
 	}
-	return u.gpuError(err)
+	return d
 }
 
 // check compares the outputs with the golden function, or with the simulator.

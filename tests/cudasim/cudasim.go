@@ -18,9 +18,10 @@ import (
 
 // Driver is a cuda.Driver and a cuda.Clock. Its zero value has one GPU.
 type Driver struct {
-	GPUs         int // 0: 1
-	SMs          int // of each; 0: 8
-	BlocksPerSM  int // 0: what shared memory allows, at most 16
+	GPUs         int   // 0: 1
+	SMs          int   // of each; 0: 8
+	BlocksPerSM  int   // 0: what shared memory allows, at most 16
+	Memory       int64 // bytes of each; 0: 1 GiB
 	NoPeers      bool
 	Missing      bool // there is no GPU
 	Seed         uint64

@@ -1,6 +1,7 @@
 package cudasim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ type entry struct {
 	name   string
 }
 
-const memory = 1 << 30
+func (d *Driver) memory() int64 { return cmp.Or(d.Memory, 1<<30) }
 
 func (g *device) Info() cuda.Info {
 	major := 8
@@ -33,7 +34,7 @@ func (g *device) Info() cuda.Info {
 		major = 7
 	}
 	return cuda.Info{Index: g.index, Name: fmt.Sprintf("interpreter %d", g.index), Major: major, Multiprocessors: orElse(g.d.SMs, 8), ClockKHz: 1e6,
-		Memory: memory, SharedPerBlock: 163 << 10, CanCooperate: true, CanPool: true, MaxThreadsPerBlock: 1024}
+		Memory: g.d.memory(), SharedPerBlock: 163 << 10, CanCooperate: true, CanPool: true, MaxThreadsPerBlock: 1024}
 }
 
 func orElse(n, otherwise int) int {
@@ -47,7 +48,7 @@ func (g *device) Malloc(n int64) (cuda.Ptr, error) {
 	if g.d.dead != nil {
 		return 0, g.d.dead
 	}
-	if n <= 0 || n > memory {
+	if n <= 0 || n > g.d.memory() {
 		return 0, &cuda.Error{Call: "cuMemAlloc", Code: 2, Name: "CUDA_ERROR_OUT_OF_MEMORY"}
 	}
 	p := cuda.Ptr(g.d.mem.Alloc(fmt.Sprintf("memory of GPU %d", g.index), int(n)))

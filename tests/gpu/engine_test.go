@@ -264,6 +264,22 @@ func damage(t *testing.T, dir string) {
 	}
 }
 
+// What the driver refuses the host program has its own code, and a place.
+func TestATensorForWhichThereIsNoMemory(t *testing.T) {
+	const greedy = `@pl.jit.incore
+def step(t: pl.Out[pl.Tensor[[1048576, 1], pl.INT32]], y: pl.Out[pl.Tensor[[1, 1], pl.INT32]]):
+    pl.write(t, [0, 0], pl.const(3, pl.INT32))
+    pl.write(y, [0, 0], pl.const(4, pl.INT32))
+
+@pl.jit.host
+def main(y: pl.Out[pl.Tensor[[1, 1], pl.INT32]]):
+    t = pl.create_tensor([1048576, 1], pl.INT32)
+    step(t, y, device=0)
+`
+	_, err := program(t, greedy, 1, &cudasim.Driver{Memory: 3 << 20})
+	wants(t, err, "program.pl:8:9 error E0743", "a tensor of ", "CUDA_ERROR_OUT_OF_MEMORY (2)")
+}
+
 // What a kernel does wrong in its own memory shows as an error of the driver.
 func TestAnErrorOfTheGPUEndsTheRun(t *testing.T) {
 	_, err := program(t, pipeline, 2, &cudasim.Driver{StepLimit: 50})

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,13 +142,16 @@ func (e *Engine) each(of func(r int) message) {
 
 // answers waits until all processes have answered a call; the first one's error is the error.
 func (e *Engine) answers(ctx context.Context, do verb) ([]message, error) {
-	out := make([]message, len(e.ranks))
+	out, came := make([]message, len(e.ranks)), make([]bool, len(e.ranks))
 	for range e.ranks {
 		ev, err := e.next(ctx, do)
+		if err == errNoAnswer {
+			err = e.silent(slices.Index(came, false))
+		}
 		if err != nil {
 			return nil, err
 		}
-		out[ev.rank] = ev.message
+		out[ev.rank], came[ev.rank] = ev.message, true
 	}
 	for r, m := range out {
 		if m.Err != nil {
@@ -203,13 +207,41 @@ func (e *Engine) lost(r int) *Lost {
 	return l
 }
 
+// Silent says that the process of a rank did not answer, and was ended.
+type Silent struct{ Rank int }
+
+func (s *Silent) Error() string {
+	return fmt.Sprintf("the process of rank %d does not answer: it was ended", s.Rank)
+}
+
 // ask is a call of all processes.
 func (e *Engine) ask(m message) ([]message, error) {
 	if e.broken != nil {
 		return nil, e.broken
 	}
 	e.each(func(int) message { return m })
-	return e.answers(context.Background(), m.Do)
+	ctx, cancel := e.patient(m.Bytes)
+	defer cancel()
+	return e.answers(ctx, m.Do)
+}
+
+// patient bounds how long an answer may take, with as much time again for memory of so many bytes, which is pinned page
+// for page.
+func (e *Engine) patient(bytes int64) (context.Context, context.CancelFunc) {
+	if e.cfg.Timeout == 0 {
+		return context.WithCancel(context.Background())
+	}
+	const bytesPerSecond = 256 << 20
+	return context.WithTimeoutCause(context.Background(), e.cfg.Timeout+margin+time.Duration(bytes/bytesPerSecond)*time.Second, errNoAnswer)
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// silent ends a process that does not answer.
+func (e *Engine) silent(rank int) error {
+	e.ranks[rank].proc.Kill()
+	e.broken = &Silent{rank}
+	return e.broken
 }
 
 // Ranks is their number.
@@ -281,7 +313,12 @@ func (e *Engine) Window(rank int, offset, bytes int64) ([]byte, error) {
 		return nil, e.broken
 	}
 	e.ranks[rank].conn.send(message{Do: look, Offset: offset, Bytes: bytes})
-	ev, err := e.next(context.Background(), look)
+	ctx, cancel := e.patient(bytes)
+	defer cancel()
+	ev, err := e.next(ctx, look)
+	if err == errNoAnswer {
+		err = e.silent(rank)
+	}
 	if err == nil && ev.Err != nil {
 		err = ev.Err
 	}

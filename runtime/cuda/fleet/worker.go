@@ -86,9 +86,8 @@ func (w *worker) serve() error {
 			return nil // nobody is there any more
 		}
 	}
-	if w.engine != nil {
-		w.engine.Close()
-	}
+	// The engine is not closed: others may still have this rank's windows open, and memory must not be freed before they
+	// close it. The end of the process gives everything back.
 	return nil
 }
 
