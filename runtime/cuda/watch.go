@@ -280,6 +280,9 @@ func (w *watch) stuck() error {
 	w.findFault()
 	f := w.failure(true)
 	w.e.broken, w.e.stuck = errors.New("a kernel on the GPU cannot be stopped: start ptoc again"), true
+	if w.cancel != nil { // nobody wants to know
+		return w.cancel
+	}
 	return f
 }
 

@@ -124,6 +124,20 @@ func TestAKernelThatDoesNotStopIsReportedAsStuck(t *testing.T) {
 	}
 }
 
+// Whoever interrupts it gets no report, but is not kept waiting either.
+func TestAKernelThatDoesNotStopIsInterrupted(t *testing.T) {
+	e, err := cuda.Open(config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e.Submit(0, 1, nil)
+	if err := e.Wait(ctx); err != context.Canceled {
+		t.Errorf("%v", err)
+	}
+}
+
 // What the host looked at is given back with everything else.
 func TestViewsOfWindowsAreGivenBack(t *testing.T) {
 	c := config(t)
