@@ -195,20 +195,17 @@ func (e *Engine) growWindows() error {
 			return fmt.Errorf("windows of rank %d: %w", r, err)
 		}
 		w.segments[r], w.stale = scratch{at, size}, true
-		if err := g.dev.Zero(g.main, at, size); err != nil {
-			return err
+		err = g.dev.Zero(g.main, at, size)
+		if err == nil && old.at != 0 {
+			if err = g.dev.Copy(g.main, at, old.at, old.size); err == nil {
+				err = g.finish(g.main, g.ready)
+			}
 		}
-		if old.at == 0 {
-			continue
-		}
-		if err := g.dev.Copy(g.main, at, old.at, old.size); err != nil {
-			return err
-		}
-		if err := g.finish(g.main, g.ready); err != nil {
-			return err
-		}
-		if e.cfg.Share == nil {
+		if old.at != 0 && e.cfg.Share == nil {
 			g.dev.Free(old.at)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -74,30 +74,44 @@ func (u *unit) makePTX() error {
 
 // gpuError gives the errors of GPUs their codes.
 func (u *unit) gpuError(err error) error {
+	d := gpuFault(err)
+	switch {
+	case d == nil:
+		return err
+	case d.Code == diag.NoGPU && u.bundled: // it has no kernels for a CPU
+		d.Helps = []string{"run it on the simulator: --backend sim"}
+	}
+	return d
+}
+
+// gpuFault is what an error says of GPUs, with its code; nil if that is nothing.
+func gpuFault(err error) *diag.Diagnostic {
 	var full *cuda.TooManyRanks
 	var few *cuda.TooFewGPUs
 	var lost *fleet.Lost
 	var silent *fleet.Silent
 	var driver *cuda.Error
+	d := diag.New(0, source.Span{}, "%v", err)
 	switch {
 	case errors.Is(err, cuda.ErrNoGPU):
-		d := diag.New(diag.NoGPU, source.Span{}, "%v", err)
-		if u.bundled { // it has no kernels for a CPU
-			return d.Help("run it on the simulator: --backend sim")
-		}
+		d.Code = diag.NoGPU
 		return d.Help("run it on the CPU: --target cpu")
 	case errors.As(err, &full):
-		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("run it on at most %d ranks", full.Holds)
+		d.Code = diag.RanksDontFit
+		return d.Help("run it on at most %d ranks", full.Holds)
 	case errors.As(err, &few):
-		return diag.New(diag.RanksDontFit, source.Span{}, "%v", err).Help("without --workers process all ranks share one GPU")
+		d.Code = diag.RanksDontFit
+		return d.Help("without --workers process all ranks share one GPU")
 	case errors.As(err, &lost), errors.As(err, &silent):
-		return diag.New(diag.RankDied, source.Span{}, "%v", err)
-	case errors.As(err, &driver) && !driver.Stopped():
-		return diag.New(diag.GPURefuses, source.Span{}, "%v", err)
+		d.Code = diag.RankDied
+	case errors.As(err, &driver) && driver.Stopped():
+		d.Code = diag.GPUStopped
 	case driver != nil:
-		return diag.New(diag.GPUStopped, source.Span{}, "%v", err)
+		d.Code = diag.GPURefuses
+	default:
+		return nil
 	}
-	return err
+	return d
 }
 
 // compilePTX generates the kernels; with text, LLVM makes PTX of them.

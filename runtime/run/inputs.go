@@ -177,7 +177,11 @@ func (in *inputs) allocate(prog *controller.Program) (*arguments, error) {
 		}
 		mem, err := prog.NewTensor(p.Name, t.DType, shape)
 		if err != nil {
-			return nil, diag.New(diag.BadInput, in.entry.Span, "%s: %v", p.Name, err)
+			d := diag.New(diag.BadInput, in.entry.Span, "%s: %v", p.Name, err)
+			if g := gpuFault(err); g != nil {
+				d.Code = g.Code
+			}
+			return nil, d
 		}
 		a.tensors[p.Name] = mem
 		a.vals = append(a.vals, mem)

@@ -183,12 +183,11 @@ func (u *unit) explain(ctx context.Context, prog *controller.Program, err error)
 		return err
 	}
 	d := prog.Report(err)
-	var ofGPU *diag.Diagnostic
-	switch errors.As(u.gpuError(err), &ofGPU); {
-	case d == nil:
+	if d == nil {
 		return u.gpuError(err)
-	case ofGPU != nil: // at a place in the host program
-		d.Code, d.Helps = ofGPU.Code, ofGPU.Helps
+	}
+	if g := gpuFault(err); g != nil { // at a place in the host program
+		d.Code, d.Helps = g.Code, g.Helps
 	}
 	return d
 }

@@ -278,6 +278,8 @@ def main(y: pl.Out[pl.Tensor[[1, 1], pl.INT32]]):
 `
 	_, err := program(t, greedy, 1, &cudasim.Driver{Memory: 3 << 20})
 	wants(t, err, "program.pl:8:9 error E0743", "a tensor of ", "CUDA_ERROR_OUT_OF_MEMORY (2)")
+	_, err = program(t, large, 1, &cudasim.Driver{Memory: 100 << 10})
+	wants(t, err, "error E0743: x: a tensor of ", "CUDA_ERROR_OUT_OF_MEMORY (2)")
 }
 
 // What a kernel does wrong in its own memory shows as an error of the driver.
