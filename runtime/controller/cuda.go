@@ -16,6 +16,7 @@ import (
 // GPUObject is the kernels of a module compiled to PTX.
 type GPUObject struct {
 	PTX     string
+	Arch    string // that it is for
 	Kernels []ptx.Kernel
 	Sites   []failure.Place // what faults number
 	Funcs   []string        // the kernel of each
@@ -66,7 +67,7 @@ func newGPU(cfg cuda.Config, obj GPUObject, open func(cuda.Config) (gpuEngine, e
 		cfg.Kernels = append(cfg.Kernels, out)
 	}
 	if len(cfg.Kernels) > 0 {
-		cfg.PTX = obj.PTX
+		cfg.PTX, cfg.Arch = obj.PTX, obj.Arch
 	}
 	for i, p := range obj.Sites {
 		cfg.Sites = append(cfg.Sites, cuda.Site{Place: p, Kernel: obj.Funcs[i]})

@@ -16,6 +16,7 @@ type Config struct {
 	Driver  Driver
 	Ranks   int
 	PTX     string // of all kernels; "" if there are none
+	Arch    string // the oldest architecture that takes it: "sm_80"; "": every one that we know
 	Kernels []Kernel
 	Sites   []Site // what faults number
 

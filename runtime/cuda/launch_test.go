@@ -198,3 +198,16 @@ func TestAHangIsSeenWhateverTheStreamsDo(t *testing.T) {
 		}
 	}
 }
+
+func TestWhichGPUsTakePTX(t *testing.T) {
+	for _, tt := range []struct {
+		arch         string
+		major, minor int
+		want         bool
+	}{{"", 8, 0, true}, {"sm_80", 8, 0, true}, {"sm_80", 9, 0, true}, {"sm_86", 8, 0, false}, {"sm_90", 8, 9, false}, {"sm_90", 10, 0, true},
+		{"sm_90a", 9, 0, true}, {"sm_90a", 10, 0, false}, {"sm_100", 9, 0, false}, {"sm_120", 12, 0, true}} {
+		if got := (Info{Major: tt.major, Minor: tt.minor}).takes(tt.arch); got != tt.want {
+			t.Errorf("%s on %d.%d: %v", tt.arch, tt.major, tt.minor, got)
+		}
+	}
+}

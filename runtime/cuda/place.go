@@ -1,14 +1,18 @@
 package cuda
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // place gives every rank a GPU: one of its own where there are enough that reach each other's memory, else
 // all share the first that can run them. The others are left alone: somebody else may use them.
 func (e *Engine) place() error {
 	local := e.local()
-	devices, err := oneEach(e.cfg.Driver, len(local))
+	devices, err := oneEach(&e.cfg, len(local))
 	if devices == nil && err == nil {
-		devices, err = firstThatCan(e.cfg.Driver)
+		devices, err = firstThatCan(&e.cfg)
 	}
 	if err != nil {
 		return err
@@ -27,7 +31,8 @@ func (e *Engine) place() error {
 
 // oneEach opens as many GPUs as there are ranks, if all can run kernels and reach each other's memory; else there
 // are none.
-func oneEach(d Driver, ranks int) ([]Device, error) {
+func oneEach(cfg *Config, ranks int) ([]Device, error) {
+	d := cfg.Driver
 	count, err := d.Count()
 	if err != nil || ranks < 2 || count < ranks || reachEachOther(d, ranks) != nil {
 		return nil, err
@@ -35,7 +40,7 @@ func oneEach(d Driver, ranks int) ([]Device, error) {
 	var devices []Device
 	for i := range ranks {
 		o, err := d.Open(i)
-		if err != nil || suits(o) != nil {
+		if err != nil || cfg.suits(o.Info()) != nil {
 			closeAll(append(devices, o))
 			return nil, nil
 		}
@@ -49,7 +54,8 @@ func oneEach(d Driver, ranks int) ([]Device, error) {
 }
 
 // firstThatCan opens the first GPU that can run kernels. Where none can, the first says why.
-func firstThatCan(d Driver) ([]Device, error) {
+func firstThatCan(cfg *Config) ([]Device, error) {
+	d := cfg.Driver
 	count, err := d.Count()
 	if err != nil {
 		return nil, err
@@ -58,7 +64,7 @@ func firstThatCan(d Driver) ([]Device, error) {
 	for i := range count {
 		o, err := d.Open(i)
 		if err == nil {
-			if err = suits(o); err == nil {
+			if err = cfg.suits(o.Info()); err == nil {
 				return []Device{o}, nil
 			}
 			o.Close()
@@ -70,12 +76,30 @@ func firstThatCan(d Driver) ([]Device, error) {
 	return nil, why
 }
 
-// suits says why a GPU cannot run kernels.
-func suits(d Device) error {
-	if i := d.Info(); i.Major < 8 || !i.CanCooperate {
+// suits says why a GPU cannot run the kernels.
+func (cfg *Config) suits(i Info) error {
+	switch {
+	case i.Major < 8 || !i.CanCooperate:
 		return fmt.Errorf("%w: %s has compute capability %d.%d, kernels need 8.0 (Ampere) or later", ErrNoGPU, i.Name, i.Major, i.Minor)
+	case !i.takes(cfg.Arch):
+		return fmt.Errorf("%w: the kernels were compiled for %s, %s is %s", ErrNoGPU, cfg.Arch, i.Name, i.Arch())
 	}
 	return nil
+}
+
+// takes reports whether a GPU takes PTX for an architecture: one that is as new, or the same one where a letter says that
+// the PTX uses what later ones do not have.
+func (i Info) takes(arch string) bool {
+	number, only := strings.CutSuffix(strings.TrimPrefix(arch, "sm_"), "a")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return arch == ""
+	}
+	if is := 10*i.Major + i.Minor; only {
+		return is == n
+	} else {
+		return is >= n
+	}
 }
 
 // local are the ranks of this process.

@@ -239,7 +239,7 @@ func (c *checking) trials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gpu, err := controller.NewCUDA(cuda.Config{Driver: o.Driver, Ranks: 1, Timeout: 10 * time.Second}, controller.GPUObject{PTX: b.PTX, Kernels: kernels})
+	gpu, err := controller.NewCUDA(cuda.Config{Driver: o.Driver, Ranks: 1, Timeout: 10 * time.Second}, controller.GPUObject{PTX: b.PTX, Arch: b.GPU, Kernels: kernels})
 	if err != nil {
 		r.Trials = append(r.Trials, Outcome{"all of them", 1, c.failed(err)})
 		return nil

@@ -64,7 +64,7 @@ func (u *unit) makePTX() error {
 		return err
 	}
 	u.compileTime = time.Since(start)
-	u.gpu = controller.GPUObject{PTX: code.Text, Kernels: code.Kernels}
+	u.gpu = controller.GPUObject{PTX: code.Text, Arch: code.Arch, Kernels: code.Kernels}
 	for _, s := range code.Sites {
 		u.gpu.Sites = append(u.gpu.Sites, failure.Place{Span: s.Span, Op: s.Op})
 		u.gpu.Funcs = append(u.gpu.Funcs, s.Func)
@@ -153,7 +153,7 @@ func (u *unit) takePTX(b *bundle.Bundle) error {
 		return badOption("%s was compiled for GPUs: --target cuda", u.o.File)
 	}
 	u.o.Target = "cuda"
-	u.gpu.PTX = b.PTX
+	u.gpu.PTX, u.gpu.Arch = b.PTX, b.GPU
 	var err error
 	u.gpu.Kernels, err = b.GPUKernels(u.checked)
 	for _, s := range b.Sites {

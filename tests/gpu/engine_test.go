@@ -125,6 +125,15 @@ func TestRanksWithDifferentKernelsRunSideBySide(t *testing.T) {
 	wants(t, err, "E0741", "2 ranks do not fit")
 }
 
+// PTX for newer GPUs is not given to the driver of an old one.
+func TestKernelsForNewerGPUs(t *testing.T) {
+	_, err := program(t, large, 1, &cudasim.Driver{GPUs: 2}, func(o *run.Options) { o.Arch = "sm_90" })
+	wants(t, err, "E0740", "the kernels were compiled for sm_90, interpreter 0 is sm_80")
+	if _, err = program(t, large, 1, &cudasim.Driver{}, func(o *run.Options) { o.Arch = "sm_80" }); err != nil {
+		t.Error(show(err))
+	}
+}
+
 // The windows grow between two kernels: what they held stays.
 const growing = `NR = pl.dynamic("NR")
 BIG = 1048576

@@ -95,7 +95,7 @@ func (e *Engine) start(ctx context.Context) error {
 	if _, err := e.answers(ready, hello); err != nil {
 		return err
 	}
-	p := &program{Ranks: e.cfg.Ranks, PTX: e.cfg.PTX, Kernels: e.cfg.Kernels, Sites: len(e.cfg.Sites), Timeout: e.cfg.Timeout, Grace: e.cfg.Grace}
+	p := &program{Ranks: e.cfg.Ranks, PTX: e.cfg.PTX, Arch: e.cfg.Arch, Kernels: e.cfg.Kernels, Sites: len(e.cfg.Sites), Timeout: e.cfg.Timeout, Grace: e.cfg.Grace}
 	for _, k := range p.Kernels {
 		p.Needs = append(p.Needs, k.Demand != nil)
 	}

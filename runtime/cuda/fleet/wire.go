@@ -62,7 +62,7 @@ type message struct {
 // program is what a worker runs kernels of. Places in it are numbers.
 type program struct {
 	Ranks          int
-	PTX            string
+	PTX, Arch      string
 	Kernels        []cuda.Kernel // their functions stay here
 	Needs          []bool        // kernels whose commands end with what they need
 	Sites          int

@@ -158,7 +158,7 @@ func (w *worker) open(rank int, p *program) error {
 		}
 	}
 	share := &cuda.Share{Local: []int{rank}, Exchange: w.exchange, Progress: w.progress}
-	w.engine, err = cuda.Open(cuda.Config{Driver: cuda.Only(driver, rank), Ranks: p.Ranks, PTX: p.PTX, Kernels: p.Kernels,
+	w.engine, err = cuda.Open(cuda.Config{Driver: cuda.Only(driver, rank), Ranks: p.Ranks, PTX: p.PTX, Arch: p.Arch, Kernels: p.Kernels,
 		Sites: numberedSites(p.Sites), Timeout: p.Timeout, Grace: p.Grace, Share: share})
 	return err
 }
