@@ -53,6 +53,15 @@ func oneEach(cfg *Config, ranks int) ([]Device, error) {
 	return devices, nil
 }
 
+// First opens the first GPU that can run kernels for "sm_80".
+func First(d Driver) (Device, error) {
+	devices, err := firstThatCan(&Config{Driver: d})
+	if err != nil {
+		return nil, err
+	}
+	return devices[0], nil
+}
+
 // firstThatCan opens the first GPU that can run kernels. Where none can, the first says why.
 func firstThatCan(cfg *Config) ([]Device, error) {
 	d := cfg.Driver

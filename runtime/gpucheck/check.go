@@ -78,20 +78,12 @@ type clocked struct {
 	cuda.Clock
 }
 
-// first hides all GPUs but the first.
-func first(d cuda.Driver) cuda.Driver {
+// only hides all GPUs but the i-th.
+func only(d cuda.Driver, i int) cuda.Driver {
 	if c, ok := d.(cuda.Clock); ok {
-		return clocked{cuda.Only(d, 0), c}
+		return clocked{cuda.Only(d, i), c}
 	}
-	return cuda.Only(d, 0)
-}
-
-// open opens the GPU, if there is one.
-func open(d cuda.Driver) (cuda.Device, error) {
-	if _, err := d.Count(); err != nil {
-		return nil, err
-	}
-	return d.Open(0)
+	return cuda.Only(d, i)
 }
 
 // Run checks a GPU. An error says that the check itself could not be done.
@@ -104,14 +96,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return r, nil
 		}
 	}
-	o.Driver = first(o.Driver)
 	// One open context keeps the GPU ready between programs.
-	gpu, err := open(o.Driver)
+	gpu, err := cuda.First(o.Driver)
 	if err != nil {
 		r.NoGPU = err.Error()
 		return r, nil
 	}
 	defer gpu.Close()
+	o.Driver = only(o.Driver, gpu.Info().Index)
 	r.GPU, r.Driver = gpu.Info(), o.Driver.Version()
 	if o.Ranks == nil {
 		o.Ranks = []int{1, 2, 3, 4, 5, 6, 7, 8}

@@ -26,7 +26,7 @@ func TestTheCheckOfAGPU(t *testing.T) {
 }
 
 func aGPUThatIsRight(t *testing.T, dir string) {
-	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: dir, Driver: &cudasim.Driver{GPUs: 2}, Ranks: []int{1, 3}, Only: "2 ranks, 4 KiB"})
+	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: dir, Driver: &cudasim.Driver{GPUs: 2, Old: []int{0}}, Ranks: []int{1, 3}, Only: "2 ranks, 4 KiB"})
 	if err != nil {
 		t.Fatal(show(err))
 	}
@@ -34,7 +34,7 @@ func aGPUThatIsRight(t *testing.T, dir string) {
 	if r.Failed() > 0 || len(r.Runs) != 4 || len(r.Trials) < 100 {
 		t.Error(page)
 	}
-	for _, want := range []string{"interpreter 0 (sm_80", "4 of 4 runs are right", "CUDA 12.4", "allreduce push, 2 ranks, 4 KiB"} {
+	for _, want := range []string{"interpreter 1 (sm_80", "4 of 4 runs are right", "CUDA 12.4", "allreduce push, 2 ranks, 4 KiB"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -89,6 +89,10 @@ func aGPUThatStops(t *testing.T, dir string) {
 func TestTheCheckWithoutAGPUSaysSo(t *testing.T) {
 	r, err := gpucheck.Run(context.Background(), gpucheck.Options{Dir: t.TempDir(), Driver: &cudasim.Driver{Missing: true}})
 	if err != nil || r.Failed() > 0 || !strings.Contains(r.Markdown(), "Nothing was checked: no GPU to run on") {
+		t.Errorf("%v, %+v", err, r)
+	}
+	r, err = gpucheck.Run(context.Background(), gpucheck.Options{Dir: t.TempDir(), Driver: &cudasim.Driver{GPUs: 2, Old: []int{0, 1}}})
+	if err != nil || !strings.Contains(r.Markdown(), "Nothing was checked: no GPU to run on: interpreter 0 has compute capability 7.0") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
