@@ -146,7 +146,12 @@ func IsPure(op *Op) bool { return onlyEffects(op, nil) }
 
 // Removable reports whether op may go when nobody uses its results: it writes nothing, signals
 // nothing, waits for nothing and always ends.
-func Removable(op *Op) bool { return onlyEffects(op, []EffectKind{Reads, RemoteReads, Allocates}) }
+func Removable(op *Op) bool {
+	if op.Kind == Fused && len(op.Vals("ins"))+len(op.Vals("outs")) == 0 && op.Arg("cap").Given() {
+		return false // it is there to check its extents
+	}
+	return onlyEffects(op, []EffectKind{Reads, RemoteReads, Allocates})
+}
 
 func onlyEffects(op *Op, allowed []EffectKind) bool {
 	if op.Kind.Terminator || op.Kind == While || op.Kind == Cond {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ptoc/ir"
+	"ptoc/ir/prove"
 )
 
 // blockLoops is the second half of FuseTileOps. Where a loop carries a tile through an elementwise body,
@@ -47,6 +48,7 @@ type group struct {
 	kept       []*ir.Op // scalar ops and views between them: they stay in front
 	shape      []*ir.Value
 	dims       []ir.Dim
+	cap        []ir.Dim           // the largest that dims may be; nil: they are it
 	tiles      map[*ir.Value]bool // made in the group
 	reads      []access
 	writes     []access
@@ -62,7 +64,7 @@ func findGroup(b *ir.Block, i int, size int64, uses map[*ir.Value][]ir.Use) *gro
 	if !ok || !blockable(t, size) {
 		return nil
 	}
-	g := &group{size: size, first: i, end: i, dims: t.Dims, tiles: map[*ir.Value]bool{}}
+	g := &group{size: size, first: i, end: i, dims: t.Dims, cap: t.Cap, tiles: map[*ir.Value]bool{}}
 	for g.first > 0 && g.belongs(b.Ops[g.first-1]) {
 		g.first--
 	}
@@ -320,6 +322,9 @@ func (g *group) rewrite(f *ir.Func, b *ir.Block) int {
 	rest := append([]*ir.Op(nil), b.Ops[g.end:]...)
 	b.Ops = append(b.Ops[:g.first:g.first], g.kept...)
 	bl := ir.NewBuilder(f, b).At(g.moved[0].Span)
+	if g.cap != nil && !certainlyWithin(f, g.dims, g.cap) {
+		g.check(bl)
+	}
 	n := g.dims[len(g.dims)-1]
 	size := ir.ConstDim(g.size)
 	whole := n.Sub(n.Mod(size))
@@ -338,6 +343,27 @@ func (g *group) rewrite(f *ir.Func, b *ir.Block) int {
 	at := len(b.Ops) - 1
 	b.Ops = append(b.Ops, rest...)
 	return at
+}
+
+// certainlyWithin: extents lie between 0 and most.
+func certainlyWithin(f *ir.Func, dims, most []ir.Dim) bool {
+	facts := prove.For(f)
+	for i, d := range dims {
+		if !facts.Nonneg(d) || !facts.Nonneg(most[i].Sub(d)) {
+			return false
+		}
+	}
+	return true
+}
+
+// check leaves a loop over nothing, which checks the extents: the blocks are within them whatever they are.
+func (g *group) check(bl *ir.Builder) {
+	loop, body := bl.Fused(nil, nil, g.shape)
+	loop.Set("cap", bl.Dims(g.cap)...)
+	body.Yield()
+	if err := bl.Finish(loop); err != nil {
+		panic(err)
+	}
 }
 
 // tail handles the elements behind the last whole block.

@@ -97,10 +97,9 @@ func (z *fuser) finish(b *ir.Builder, op *ir.Op, c *cluster, results []*ir.Value
 	for _, r := range results {
 		names = append(names, r.Name)
 	}
-	if len(results) > 0 {
-		if t := results[0].Type.(*ir.Tile); t.Cap != nil {
-			op.Set("cap", b.Dims(t.Cap)...)
-		}
+	// Also where no tile is left: the loop's extents are checked against what the tiles were made for.
+	if t := tileOf(c.ops[0]); t.Cap != nil {
+		op.Set("cap", b.Dims(t.Cap)...)
 	}
 	if err := b.Finish(op, names...); err != nil {
 		panic(err)

@@ -17,7 +17,8 @@ import (
 //
 // Ops of one shape join where the earlier ones may run as late as the last one does: no op between them
 // uses what they make, conflicts with their memory, or signals, waits or fences. Loads and constants are
-// repeated where they broadcast into another shape; nothing else is ever computed twice. A loop over
+// repeated where they broadcast into another shape; nothing else is ever computed twice. A loop of tiles with a
+// valid_shape keeps what they were made for as cap=, against which its extents are checked. A loop over
 // peers that carries a tile then becomes a loop over blocks of the tile, with the peers inside (see
 // blockLoops). Afterwards no load, store or elementwise tile op is left, except atomic stores.
 func fuseTileOps(m *ir.Module, c *Context) {

@@ -95,6 +95,9 @@ func (e *fn) store(op *ir.Op, mem string) {
 // fused prints pl.fused.
 func (e *fn) fused(op *ir.Op) {
 	region := op.Regions[0]
+	if op.Arg("cap").Given() {
+		e.checkExtents(op, ir.DimsOf(op.Vals("shape")), ir.DimsOf(op.Vals("cap")))
+	}
 	if e.inRegs(op) {
 		e.fusedRegs(op)
 		return

@@ -234,18 +234,22 @@ func (e *fn) declareTile(v *ir.Value) *memory {
 	return m
 }
 
-// checkTile makes sure that run-time extents lie between 0 and what was asked for.
+// checkTile makes sure that a tile's run-time extents are within what was asked for. One that a loop or branch
+// makes was made from tiles that were checked, and a fused loop's are checked as the loop's.
 func (e *fn) checkTile(v *ir.Value) {
-	t := v.Type.(*ir.Tile)
-	if v.Def == nil || v.Def.Kind.Control && v.Def.Kind != ir.Fused {
-		return // made from tiles that were checked
+	if v.Def != nil && !v.Def.Kind.Control {
+		t := v.Type.(*ir.Tile)
+		e.checkExtents(v.Def, t.Dims, t.Storage())
 	}
-	caps := t.Storage()
-	for i, d := range t.Dims {
+}
+
+// checkExtents makes sure that run-time extents lie between 0 and caps.
+func (e *fn) checkExtents(op *ir.Op, dims, caps []ir.Dim) {
+	for i, d := range dims {
 		if e.checks.Extent(d, caps[i]) {
 			continue
 		}
 		x, c := e.dim(d), e.dim(caps[i])
-		e.w.line("if (%s < 0 || %s > %s) return ptoc_fail(ctx, PTOC_BAD_VALUE, %d, %s, 0, %s);", x, x, c, e.site(v.Def), x, c)
+		e.w.line("if (%s < 0 || %s > %s) return ptoc_fail(ctx, PTOC_BAD_VALUE, %d, %s, 0, %s);", x, x, c, e.site(op), x, c)
 	}
 }

@@ -148,22 +148,23 @@ func (e *fn) placeIn(arena, base val, v *ir.Value) val {
 	return e.offset(arena, e.add(base, e.dim(*v.Arena)))
 }
 
-// declareTile is the tile that op makes.
+// declareTile is the tile that op makes. A fused loop's are checked as the loop's.
 func (e *fn) declareTile(v *ir.Value) *memory {
-	e.checkExtents(v)
+	if v.Def.Kind != ir.Fused {
+		t := v.Type.(*ir.Tile)
+		e.checkExtents(v.Def, t.Dims, t.Storage())
+	}
 	return e.data(v)
 }
 
-// checkExtents makes sure that run-time extents lie between 0 and what was asked for.
-func (e *fn) checkExtents(v *ir.Value) {
-	t := v.Type.(*ir.Tile)
-	caps := t.Storage()
-	for i, d := range t.Dims {
+// checkExtents makes sure that run-time extents lie between 0 and caps.
+func (e *fn) checkExtents(op *ir.Op, dims, caps []ir.Dim) {
+	for i, d := range dims {
 		if e.checks.Extent(d, caps[i]) {
 			continue
 		}
 		x, c := e.dim(d), e.dim(caps[i])
-		e.check(v.Def, e.b.NewOr(e.icmp(enum.IPredSLT, x, i64(0)), e.icmp(enum.IPredSGT, x, c)), abi.BadValue, x, i64(0), c)
+		e.check(op, e.b.NewOr(e.icmp(enum.IPredSLT, x, i64(0)), e.icmp(enum.IPredSGT, x, c)), abi.BadValue, x, i64(0), c)
 	}
 }
 

@@ -37,9 +37,6 @@ type rowLoop struct {
 func (e *fn) fusedRegs(op *ir.Op, n *nest) {
 	size, _ := target.Row(n.shape)
 	l := &rowLoop{op: op, n: n, size: size, regs: make([][]val, len(op.Results))}
-	for _, v := range op.Results {
-		e.checkExtents(v)
-	}
 	e.touch(placed(n.ins), placed(n.outs))
 	registers := target.PerThread(e.rowTile(op))
 	if lanes := target.Neighbours(size); lanes > 1 {

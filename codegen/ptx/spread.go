@@ -302,6 +302,9 @@ func (e *fn) lanes(n *nest, lanes int64, wide func(k int) bool, loaded []val) []
 func (e *fn) fused(op *ir.Op) {
 	region := op.Regions[0]
 	n := &nest{op: op, shape: ir.DimsOf(op.Vals("shape"))}
+	if op.Arg("cap").Given() {
+		e.checkExtents(op, n.shape, ir.DimsOf(op.Vals("cap")))
+	}
 	for _, v := range op.Vals("ins") {
 		n.ins = append(n.ins, e.operand(v))
 	}

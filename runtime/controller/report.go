@@ -392,6 +392,9 @@ func describe(c abi.Code, v [6]int64, who string) (diag.Code, string) {
 		if v[1] < 0 {
 			return code, fmt.Sprintf("%s accesses dimension %d%s at offset %d: it must not be negative", who, v[0], whose, v[1])
 		}
+		if v[2] < 0 {
+			return code, fmt.Sprintf("%s has the extent %d in dimension %d%s", who, v[2], v[0], whose)
+		}
 		return code, fmt.Sprintf("%s reaches past the end of dimension %d%s: offset %d + extent %d > %d", who, v[0], whose, v[1], v[2], v[3])
 	case abi.BadPeer:
 		return diag.PeerOutside, fmt.Sprintf("%s names peer %d: the domain has ranks 0 to %d", who, v[0], v[1]-1)

@@ -113,6 +113,14 @@ var failures = []struct {
                 pld.system.notify(sig, p, [b, 0], 1)
     pld.system.wait(sig, [2, 0], n)  # HERE
 `, []string{"E0720", "waits for ever", "sig[2, 0] is 2, expected >= 3"}},
+	{"more than a tile has room for", `
+    t = pl.load(x, [0, 0], [1, 4], valid_shape=[1, 4 + k % 2])
+    data = pl.store(t * 2.0, [0, 0], data)  # HERE
+`, []string{"E0715", "rank 1 has the value 5 where it must be in [0, 4]"}},
+	{"less than nothing", `
+    t = pl.load(x, [0, 0], [1, 4], valid_shape=[1, 1 - 2 * (k % 2)])  # HERE
+    data = pl.store(t * 2.0, [0, 0], data)
+`, []string{"E0710", "rank 1 has the extent -1 in dimension 1"}},
 	{"division by zero", `
     pld.system.notify(sig, me, [0, 0], 7 // k)  # HERE
 `, []string{"E0714", "divides 7 by zero"}},
@@ -179,6 +187,31 @@ func TestAValueThatNoCellHoldsIsAFault(t *testing.T) {
 			_, err := Run(context.Background(), w.options(Options{File: file(t, text), Ranks: 2, Timeout: 10 * time.Second}))
 			if err == nil || !strings.Contains(render(err), "E0715") || !strings.Contains(render(err), "it must be in [-2147483648, 2147483647]") {
 				t.Errorf("%s, %v: %v", op, w, err)
+			}
+		}
+	}
+}
+
+// A loop over a long row is turned into one over blocks of it, which fit whatever the row's extent is: the extent
+// is checked all the same.
+func TestAnExtentIsCheckedWhereBlocksTakeTheTilesPlace(t *testing.T) {
+	const text = `@pl.jit.incore
+def k(x: pl.Tensor[[4, 2048], pl.FP32], y: pl.Out[pl.Tensor[[1, 2048], pl.FP32]], n: pl.Scalar[pl.INDEX]):
+    t = pl.load(x, [0, 0], [1, 1024], valid_shape=[1, n])
+    for i in pl.range(1, 4):
+        t = t + pl.load(x, [i, 0], [1, 1024], valid_shape=[1, n])
+    return pl.store(t, [0, 0], y)
+`
+	everywhere := ways(t)
+	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
+		everywhere = append(everywhere, onPTX)
+	}
+	for _, w := range everywhere {
+		for n, want := range map[string]string{"0": "", "1000": "", "1024": "", "1025": "rank 0 has the value 1025 where it must be in [0, 1024]",
+			"2048": "rank 0 has the value 2048 where it must be in [0, 1024]"} {
+			_, err := Run(context.Background(), w.options(Options{File: file(t, text), Timeout: 10 * time.Second, Ins: []string{"n=" + n}}))
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(render(err), "E0715") || !strings.Contains(render(err), want)) {
+				t.Errorf("%v, n = %s: %v", w, n, err)
 			}
 		}
 	}

@@ -20,9 +20,13 @@ func extents(c *interp.Compiler, op *ir.Op) func(*interp.Frame) []int64 {
 	if !op.Arg("valid_shape").Given() {
 		return shape
 	}
-	valid := c.Ints(op.Vals("valid_shape"))
+	return within(op, c.Ints(op.Vals("valid_shape")), shape)
+}
+
+// within checks extents against the largest that they may be.
+func within(op *ir.Op, extents, most func(*interp.Frame) []int64) func(*interp.Frame) []int64 {
 	return func(fr *interp.Frame) []int64 {
-		s, v := shape(fr), valid(fr)
+		s, v := most(fr), extents(fr)
 		for i := range v {
 			if v[i] < 0 || v[i] > s[i] {
 				interp.Raise(op, abi.BadValue, v[i], 0, s[i])

@@ -30,6 +30,9 @@ func fused(c *interp.Compiler, op *ir.Op) interp.Step {
 		outRegs[i] = b.use(y)
 	}
 	shape := c.Ints(op.Vals("shape"))
+	if op.Arg("cap").Given() {
+		shape = within(op, shape, c.Ints(op.Vals("cap")))
+	}
 	outs := op.Vals("outs")
 	return func(fr *interp.Frame) {
 		r, want := rankOf(fr), shape(fr)
