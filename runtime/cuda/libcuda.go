@@ -32,14 +32,11 @@ var symbols = []string{
 	"cuIpcGetMemHandle", "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle",
 }
 
-// environment is set before the library starts: a hardware queue for each of many streams, so that ranks
-// which run side by side do not wait for each other's launches; and modules loaded whole, because loading
-// a kernel late would wait for the kernels that run.
-var environment = map[string]string{"CUDA_DEVICE_MAX_CONNECTIONS": "32", "CUDA_MODULE_LOADING": "EAGER"}
-
-// required is set whatever the user has set, for debugging another program: with launches that block, a kernel that
-// waits for one on another stream would keep that from being launched.
-var required = map[string]string{"CUDA_LAUNCH_BLOCKING": "0"}
+// environment is set before the library starts, whatever the user has set, for another program: a hardware queue for
+// each of many streams, so that ranks which run side by side do not wait for each other's launches; modules loaded
+// whole, because loading a kernel late would wait for the kernels that run; and launches that do not wait for their
+// kernel, which may wait for one that is launched next.
+var environment = map[string]string{"CUDA_DEVICE_MAX_CONNECTIONS": "32", "CUDA_MODULE_LOADING": "EAGER", "CUDA_LAUNCH_BLOCKING": "0"}
 
 var system = sync.OnceValues(func() (*libcuda, error) { return openLibrary(libraryNames()) })
 
@@ -121,11 +118,10 @@ func setEnvironment() {
 	if err != nil {
 		return
 	}
-	for overwrite, all := range []map[string]string{environment, required} {
-		for name, value := range all {
-			n, v := cString(name), cString(value)
-			syscall(setenv, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(v)), uintptr(overwrite))
-		}
+	for name, value := range environment {
+		const overwrite = 1
+		n, v := cString(name), cString(value)
+		syscall(setenv, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(v)), overwrite)
 	}
 }
 

@@ -44,6 +44,7 @@ type Engine struct {
 type rank struct {
 	proc *process.Process
 	conn *conn
+	deaf bool // it took no message any more, and was ended
 }
 
 // event is what a rank's process said, or that its connection ended.
@@ -109,6 +110,7 @@ func (e *Engine) spawn(r int) error {
 	if err != nil {
 		return err
 	}
+	unix.SetNonblock(fds[0], true) // so that it has deadlines
 	ours, theirs := os.NewFile(uintptr(fds[0]), "connection"), os.NewFile(uintptr(fds[1]), "connection")
 	defer theirs.Close()
 	k := &rank{conn: newConn(ours)}
@@ -135,8 +137,20 @@ func (e *Engine) spawn(r int) error {
 
 // each sends every process a message. One that is gone shows as an event.
 func (e *Engine) each(of func(r int) message) {
-	for r, k := range e.ranks {
-		k.conn.send(of(r))
+	for r := range e.ranks {
+		e.tell(r, of(r))
+	}
+}
+
+// tell sends a process a message. One that does not take it, because it is stopped and the connection is full, is ended.
+func (e *Engine) tell(r int, m message) {
+	k := e.ranks[r]
+	if e.cfg.Timeout > 0 {
+		k.conn.file.SetWriteDeadline(time.Now().Add(e.cfg.Timeout + margin))
+	}
+	if err := k.conn.send(m); errors.Is(err, os.ErrDeadlineExceeded) {
+		k.deaf = true
+		k.proc.Kill()
 	}
 }
 
@@ -168,6 +182,9 @@ func (e *Engine) next(ctx context.Context, do verb) (event, error) {
 		case <-ctx.Done():
 			return event{}, context.Cause(ctx)
 		case ev := <-e.events:
+			if ev.ended && e.ranks[ev.rank].deaf {
+				return ev, e.silent(ev.rank)
+			}
 			if ev.ended {
 				return ev, e.lost(ev.rank)
 			}
@@ -312,7 +329,7 @@ func (e *Engine) Window(rank int, offset, bytes int64) ([]byte, error) {
 	if e.broken != nil {
 		return nil, e.broken
 	}
-	e.ranks[rank].conn.send(message{Do: look, Offset: offset, Bytes: bytes})
+	e.tell(rank, message{Do: look, Offset: offset, Bytes: bytes})
 	ctx, cancel := e.patient(bytes)
 	defer cancel()
 	ev, err := e.next(ctx, look)

@@ -69,6 +69,7 @@ type watch struct {
 	came     int // to the exchange
 
 	moved   time.Time // when a rank last got on
+	judged  time.Time // when the time was last looked at
 	stopped time.Time // when the ranks were told to leave
 	cause   failure.Cause
 	first   int
@@ -85,6 +86,7 @@ type outcome struct {
 const (
 	lookEvery = 10 * time.Millisecond
 	margin    = 3 * time.Second
+	asleep    = time.Second // without a look: this process itself was stopped, and has not heard what the ranks did
 )
 
 func (w *watch) run(ctx context.Context) error {
@@ -201,6 +203,13 @@ func (w *watch) stop(cause failure.Cause) {
 // judge looks at the time.
 func (w *watch) judge() {
 	now := time.Now()
+	if gap := now.Sub(w.judged); gap > asleep && !w.judged.IsZero() {
+		w.moved = w.moved.Add(gap)
+		if !w.stopped.IsZero() {
+			w.stopped = w.stopped.Add(gap)
+		}
+	}
+	w.judged = now
 	if !w.stopped.IsZero() {
 		if now.Sub(w.stopped) > w.e.cfg.Grace+margin {
 			w.giveUp()

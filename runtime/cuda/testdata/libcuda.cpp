@@ -18,7 +18,8 @@ static ctx contexts[2] = {{0}, {1}};
 static thread_local CUcontext current;
 static int refs[2];
 
-API cuInit(unsigned flags) { NEED(flags == 0); NEED(getenv("CUDA_DEVICE_MAX_CONNECTIONS")); NEED(!strcmp(getenv("CUDA_LAUNCH_BLOCKING"), "0")); return getenv("STUB_NO_GPU") ? 100 : 0; }
+static bool is(const char *name, const char *value) { const char *s = getenv(name); return s && !strcmp(s, value); }
+API cuInit(unsigned flags) { NEED(flags == 0); NEED(is("CUDA_DEVICE_MAX_CONNECTIONS", "32") && is("CUDA_LAUNCH_BLOCKING", "0") && is("CUDA_MODULE_LOADING", "EAGER")); return getenv("STUB_NO_GPU") ? 100 : 0; }
 API cuDriverGetVersion(int *v) { *v = 12040; return 0; }
 API cuGetErrorName(CUresult r, const char **s) { *s = r == 218 ? "CUDA_ERROR_INVALID_PTX" : r == 600 ? "CUDA_ERROR_NOT_READY" : "CUDA_ERROR_INVALID_VALUE"; return 0; }
 API cuGetErrorString(CUresult r, const char **s) { *s = "the text"; return 0; }
