@@ -147,7 +147,20 @@ func (r *Report) Status() Status {
 // ExitCode is 0 for proved, 1 for a counterexample, 3 for not checked.
 func (s Status) ExitCode() int { return [...]int{3, 0, 1}[s] }
 
-// Findings lists every fault once: at a place, a code is reported for the first scope that shows it, as the first
+// fault is the code under which one layer finds by reasoning what another runs into.
+func fault(c diag.Code) diag.Code {
+	switch c {
+	case diag.AccessOutside, diag.AccessOutsidePeer, diag.CellOutside:
+		return diag.OutOfBounds
+	case diag.PeerOutside:
+		return diag.NoSuchPeer
+	case diag.WaitCycle:
+		return diag.LostWait
+	}
+	return c
+}
+
+// Findings lists every fault once: at a place, a fault is reported for the first scope that shows it, as the first
 // layer tells it. If only a later layer has run into it, its replay token comes along.
 func (r *Report) Findings() []Finding {
 	type key struct {
@@ -158,7 +171,7 @@ func (r *Report) Findings() []Finding {
 	var out []Finding
 	for _, v := range r.Verdicts {
 		for _, f := range v.Findings {
-			k := key{f.Code, f.At}
+			k := key{fault(f.Code), f.At}
 			i, known := seen[k]
 			switch {
 			case !known:
