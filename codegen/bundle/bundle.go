@@ -18,11 +18,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"ptoc/codegen/cpp"
 	"ptoc/codegen/toolchain"
+	"ptoc/internal/cachedir"
 	"ptoc/ir"
 	"ptoc/lang/source"
 )
@@ -141,7 +143,8 @@ func Write(dir string, a *Artifact) error {
 	if err := replaceable(dir); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".ptoc-bundle-*")
+	abandoned(filepath.Dir(dir))
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), unfinished+"*")
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", dir, err)
 	}
@@ -153,6 +156,23 @@ func Write(dir string, a *Artifact) error {
 		return fmt.Errorf("cannot write %s: %w", dir, err)
 	}
 	return nil
+}
+
+// unfinished begins the name of a bundle that is being written.
+const unfinished = ".ptoc-bundle-"
+
+// abandoned removes from dir what nobody writes any more: whoever did was killed.
+func abandoned(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), unfinished) && time.Since(info.ModTime()) > cachedir.Abandoned {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // ours are the files of bundles: what a folder has beside them is somebody's work.

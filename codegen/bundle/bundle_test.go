@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ptoc/codegen/cpp"
 	"ptoc/codegen/toolchain"
@@ -75,6 +77,36 @@ func TestWhatIsWrittenOpens(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".ptoc*"))
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A compiler that is killed leaves a folder; the next one there clears it away, but not what somebody may still write.
+func TestWhatAKilledCompilerLeftIsRemoved(t *testing.T) {
+	a := artifact(t)
+	parent := t.TempDir()
+	for name, age := range map[string]time.Duration{".ptoc-bundle-1": 2 * time.Hour, ".ptoc-bundle-2": time.Minute, "mine": 2 * time.Hour} {
+		dir := filepath.Join(parent, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, programFile), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(-age)
+		if err := os.Chtimes(dir, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(filepath.Join(parent, "b"), a); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{".ptoc-bundle-2", "b", "mine"}; !slices.Equal(left, want) {
+		t.Errorf("left: %q, want %q", left, want)
 	}
 }
 

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -90,6 +92,9 @@ func Binary(a *bundle.Artifact) ([]byte, error) {
 func loadBundle(o *Options) (*unit, error) {
 	start := time.Now()
 	b, err := bundle.Open(o.File)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, diag.Unreadable(err)
+	}
 	if err != nil {
 		return nil, badOption("%v", err)
 	}

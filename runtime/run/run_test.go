@@ -354,3 +354,19 @@ func TestEveryExampleOfARuntimeCodeFiresIt(t *testing.T) {
 		})
 	}
 }
+
+// A bundle that may not be read is a file that cannot be read, not a wrong option.
+func TestABundleThatMayNotBeRead(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte("{}"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Run(context.Background(), Options{File: dir})
+	var d *diag.Diagnostic
+	if !errors.As(err, &d) || d.Code != diag.FileUnreadable || d.Message != filepath.Join(dir, "manifest.json")+": permission denied" {
+		t.Errorf("%v", err)
+	}
+}
