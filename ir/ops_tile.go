@@ -204,10 +204,10 @@ var (
 		Result: func(op *Op) ([]Type, error) { return []Type{op.Val("array").Type}, checkArrayIndex(op) }})
 
 	BlockIdx = register(Kind{Name: "pl.get_block_idx", Where: Device, Spell: names("pl.tile.get_block_idx", "pl.system.get_block_idx"),
-		Doc: "Which block of the enclosing pl.spmd this is; 0 outside.", Params: []Param{},
+		Doc: "Which block of the enclosing pl.spmd this is, which may stand around the call of this function; 0 outside.", Params: []Param{},
 		Result: func(*Op) ([]Type, error) { return []Type{&Scalar{INDEX}}, nil }})
 	BlockNum = register(Kind{Name: "pl.get_block_num", Where: Device, Spell: names("pl.tile.get_block_num", "pl.system.get_block_num"),
-		Doc: "How many blocks the enclosing pl.spmd has; 1 outside.", Params: []Param{},
+		Doc: "How many blocks the enclosing pl.spmd has, which may stand around the call of this function; 1 outside.", Params: []Param{},
 		Result: func(*Op) ([]Type, error) { return []Type{&Scalar{INDEX}}, nil }})
 )
 

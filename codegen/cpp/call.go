@@ -34,6 +34,9 @@ func (e *fn) call(op *ir.Op) {
 	for _, d := range syms {
 		list = append(list, e.bareDim(d))
 	}
+	if e.g.askers.Has(callee) {
+		list = append(list, e.blockField(ir.BlockIdx), e.blockField(ir.BlockNum))
+	}
 	e.distinct(op)
 	e.checkNeed(op)
 	e.w.line("if (i32 status = f_%s(%s)) return status;", callee.Name, strings.Join(list, ", "))
@@ -70,16 +73,18 @@ func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
 }
 
 // blockOf prints the position in the enclosing pl.spmd.
-func (e *fn) blockOf(op *ir.Op) {
-	if l := lower.SpmdLoop(e.loops); l != nil {
-		v := l.Regions[0].Args[0]
-		if op.Kind == ir.BlockNum {
-			v = l.Val("stop")
-		}
-		e.define(op.Result(), e.scalarAs(v, ir.INDEX))
-		return
+func (e *fn) blockOf(op *ir.Op) { e.define(op.Result(), e.blockField(op.Kind)) }
+
+// blockField is that position, or the number of blocks: of the caller's loop, if this function has none around.
+func (e *fn) blockField(kind *ir.Kind) string {
+	l := lower.SpmdLoop(e.loops)
+	switch {
+	case l == nil:
+		return e.around[kind]
+	case kind == ir.BlockNum:
+		return e.scalarAs(l.Val("stop"), ir.INDEX)
 	}
-	e.define(op.Result(), map[*ir.Kind]string{ir.BlockIdx: "0", ir.BlockNum: "1"}[op.Kind])
+	return e.scalarAs(l.Regions[0].Args[0], ir.INDEX)
 }
 
 // array prints the ops on small arrays, which are structs: assignment copies them.

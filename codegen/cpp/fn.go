@@ -27,6 +27,7 @@ type fn struct {
 	own     ir.Dim                // bytes of this function's arena
 	line    int                   // program line of the last comment
 	loops   []*ir.Op              // enclosing loops
+	around  map[*ir.Kind]string   // the block of the caller's pl.spmd, if the function asks for it
 	sites   map[*ir.Op]int
 	checks  lower.Checks
 }
@@ -126,6 +127,10 @@ func (e *fn) print() {
 	}
 	for _, s := range e.syms {
 		params = append(params, "i64 "+e.symName[s])
+	}
+	if e.g.askers.Has(e.f) {
+		e.around = map[*ir.Kind]string{ir.BlockIdx: e.fresh("block"), ir.BlockNum: e.fresh("blocks")}
+		params = append(params, "i64 "+e.around[ir.BlockIdx], "i64 "+e.around[ir.BlockNum])
 	}
 	e.w.line("// %s %s", e.f.Kind, e.f.Name)
 	e.w.open("static i32 f_%s(%s) {", e.f.Name, strings.Join(params, ", "))

@@ -55,7 +55,7 @@ type Output struct {
 // Generate prints m. It takes modules after the passes, and before FuseTileOps or PlanMemory too.
 func Generate(m *ir.Module) (out *Output, err error) {
 	defer lower.Catch(&err)
-	g := &gen{mod: m, own: map[*ir.Func]ir.Dim{}, used: map[string]bool{}, done: map[*ir.Func]bool{}}
+	g := &gen{mod: m, own: map[*ir.Func]ir.Dim{}, used: map[string]bool{}, done: map[*ir.Func]bool{}, askers: lower.Askers{}}
 	g.scratch.Own = func(f *ir.Func) ir.Dim { return g.own[f] }
 	for _, f := range m.Funcs {
 		if lower.Compiles(f) {
@@ -83,6 +83,7 @@ type gen struct {
 	done    map[*ir.Func]bool   // printed, or about to be
 	own     map[*ir.Func]ir.Dim // arena bytes, without callees
 	scratch lower.Scratch
+	askers  lower.Askers
 }
 
 // use notes that the text needs a helper and returns its name.
@@ -144,6 +145,9 @@ func (g *gen) entry(e *fn) string {
 	for range e.syms {
 		args = append(args, fmt.Sprintf("args[%d]", slot))
 		slot++
+	}
+	if g.askers.Has(e.f) { // no loop is around a kernel that the host starts
+		args = append(args, "0", "1")
 	}
 	w.line("return f_%s(%s);", e.f.Name, strings.Join(args, ", "))
 	w.close("}")

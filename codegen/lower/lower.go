@@ -57,16 +57,6 @@ func Catch(err *error) {
 // Compiles reports whether f becomes a kernel.
 func Compiles(f *ir.Func) bool { return f.Kind == ir.Chip || f.Kind == ir.InCore }
 
-// SpmdLoop is the innermost pl.spmd around an op, of the loops that are open; nil if there is none.
-func SpmdLoop(open []*ir.Op) *ir.Op {
-	for i := len(open) - 1; i >= 0; i-- {
-		if open[i].Enum("kind").Is("spmd") {
-			return open[i]
-		}
-	}
-	return nil
-}
-
 // Bind gives a callee's symbols their values at a call, in the order of its DimSyms.
 func Bind(op *ir.Op) (bind ir.DimBinding, syms []ir.Dim) {
 	bind, err := ir.BindDims(op.Callee(), op.Vals("args"))

@@ -369,6 +369,7 @@ func (e *fn) call(op *ir.Op) {
 	for i, s := range callee.DimSyms() {
 		in.syms[s] = e.dim(syms[i])
 	}
+	in.around = e.blockAround()
 	e.distinct(op)
 	if e.plan != nil {
 		outer := e.outer
@@ -392,15 +393,16 @@ func (e *fn) agree(op *ir.Op, bind ir.DimBinding, want, got []ir.Dim) {
 
 // blockOf is the position in the enclosing pl.spmd.
 func (e *fn) blockOf(op *ir.Op) {
+	x := e.blockAround()
+	e.vals[op.Result()] = map[*ir.Kind]val{ir.BlockIdx: x.index, ir.BlockNum: x.of}[op.Kind]
+}
+
+// blockAround is the block of the innermost pl.spmd: the caller's, if this function has none around.
+func (e *fn) blockAround() spmdBlock {
 	if l := lower.SpmdLoop(e.loops); l != nil {
-		v := l.Regions[0].Args[0]
-		if op.Kind == ir.BlockNum {
-			v = l.Val("stop")
-		}
-		e.vals[op.Result()] = e.scalarAs(v, ir.INDEX)
-		return
+		return spmdBlock{e.scalarAs(l.Regions[0].Args[0], ir.INDEX), e.scalarAs(l.Val("stop"), ir.INDEX)}
 	}
-	e.vals[op.Result()] = i64(map[*ir.Kind]int64{ir.BlockIdx: 0, ir.BlockNum: 1}[op.Kind])
+	return e.around
 }
 
 func arrayType(t *ir.Array) types.Type { return types.NewArray(uint64(t.N), regType(t.DType)) }

@@ -15,17 +15,18 @@ type fn struct {
 	*kernel
 	*target.Registers // tiles that live in registers
 
-	f     *ir.Func
-	vals  map[*ir.Value]val     // scalars; arrays: their variable
-	mems  map[*ir.Value]*memory // tiles, tensors, views; contexts: their domain
-	syms  map[string]val
-	sites map[*ir.Op]int
-	base  val    // i64: where the function's scratch begins in the block's arena
-	outer val    // and in that of all blocks
-	end   ir.Dim // what it calls has scratch behind this
-	loops []*ir.Op
-	plan  *plan               // nil where only this block is concerned
-	regs  map[*ir.Value][]val // a thread's pieces of them
+	f      *ir.Func
+	vals   map[*ir.Value]val     // scalars; arrays: their variable
+	mems   map[*ir.Value]*memory // tiles, tensors, views; contexts: their domain
+	syms   map[string]val
+	sites  map[*ir.Op]int
+	base   val    // i64: where the function's scratch begins in the block's arena
+	outer  val    // and in that of all blocks
+	end    ir.Dim // what it calls has scratch behind this
+	loops  []*ir.Op
+	around spmdBlock           // of the caller's pl.spmd
+	plan   *plan               // nil where only this block is concerned
+	regs   map[*ir.Value][]val // a thread's pieces of them
 
 	checks lower.Checks
 
@@ -34,7 +35,7 @@ type fn struct {
 
 func newFn(k *kernel, f *ir.Func, base val) *fn {
 	e := &fn{kernel: k, f: f, vals: map[*ir.Value]val{}, mems: map[*ir.Value]*memory{}, syms: map[string]val{}, sites: map[*ir.Op]int{},
-		base: base, Registers: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f)}
+		base: base, Registers: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f), around: spmdBlock{i64(0), i64(1)}}
 	if f.Arena != nil {
 		e.end = *f.Arena
 	}
@@ -56,6 +57,9 @@ func (g *gen) registers(f *ir.Func) *target.Registers {
 	}
 	return g.inReg[f]
 }
+
+// spmdBlock is a block of a pl.spmd loop.
+type spmdBlock struct{ index, of val }
 
 // memory is a tensor, window, view or tile.
 type memory struct {

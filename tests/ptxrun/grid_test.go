@@ -1,15 +1,18 @@
 package ptxrun
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"ptoc/codegen/toolchain"
+	"ptoc/runtime/run"
 )
 
 // gridPrograms are tests/grid, with the number of blocks that their kernels can use.
@@ -74,6 +77,24 @@ func TestGridsAsMachineCode(t *testing.T) {
 			}
 			if bad := wrong(r); bad != "" {
 				t.Error(bad)
+			}
+		})
+	}
+}
+
+// And on the CPU, where a rank's blocks run one after the other.
+func TestGridsOnTheCPU(t *testing.T) {
+	for file := range gridPrograms(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			r, err := run.Run(context.Background(), run.Options{File: file, Ranks: slices.Max(rankCounts(t, file)), Check: true})
+			if errors.Is(err, toolchain.ErrNoCompiler) {
+				t.Skip(err)
+			}
+			if err == nil {
+				err = r.Err()
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 		})
 	}
