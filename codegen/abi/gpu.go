@@ -27,6 +27,18 @@ type GPUCtx struct {
 	Met        uint64  // how often a block came to a meeting of all: 0 when the kernel starts
 }
 
+// LeftMeeting is the code in the Fault of a rank where a block left a meeting that another one did not come to: it is
+// Aborted, and holds the site too. Whatever keeps the other block away takes its place, and must find no numbers
+// of ours there.
+func LeftMeeting(site int) Code { return Aborted | Code(site+1)<<8 }
+
+// Settle makes a plain fault of one of a block that left a meeting.
+func (f *Fault) Settle() {
+	if f.Code > 0xff {
+		f.Code, f.Site, f.V = f.Code&0xff, int32(f.Code>>8)-1, [6]int64{}
+	}
+}
+
 // Offset is the byte offset of a field of one of this package's structs.
 func Offset[T any](field string) int64 {
 	f, ok := reflect.TypeFor[T]().FieldByName(field)

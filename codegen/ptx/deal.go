@@ -224,9 +224,11 @@ func (e *fn) meetBlocks(op *ir.Op) {
 	e.settle()
 	field := func(name string) val { return e.offset(e.ctx, i64(abi.Offset[abi.GPUCtx](name))) }
 	p := bytesIn(global)
-	f := e.g.helper("ptoc_meet", types.I32, p, types.I64, p, p, types.I64)
-	e.ask(e.site(op), func() val {
-		return e.b.NewCall(f, field("Met"), e.grid.blocks, e.pointerAt(field("Abort"), 0), e.pointerAt(field("Fault"), 0), e.load(types.I64, field("Patience"), 8))
+	f := e.g.helper("ptoc_meet", types.I32, p, types.I64, p, p, types.I64, types.I32)
+	site := e.site(op)
+	e.ask(site, func() val {
+		return e.b.NewCall(f, field("Met"), e.grid.blocks, e.pointerAt(field("Abort"), 0), e.pointerAt(field("Fault"), 0),
+			e.load(types.I64, field("Patience"), 8), i32(int64(abi.LeftMeeting(site))))
 	})
 	e.grid.apart = meeting{hazards{}, hazards{}}
 }

@@ -1,12 +1,23 @@
 ;@ ptoc_fail:
-; Records why the kernel stops; the first to come wins.
+; Records why the kernel stops; the first to come wins, but for those who left a meeting: their code, which is above
+; 255, holds the place too (abi.LeftMeeting), and whatever kept the others from coming takes its place.
 define internal void @ptoc_fail(i8 addrspace(1)* %fault, i32 %code, i32 %site, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f) alwaysinline {
   %some = icmp ne i32 %code, 0
   br i1 %some, label %try, label %done
 try:
   %old = call i32 asm sideeffect "atom.relaxed.sys.global.cas.b32 $0, [$1], 0, $2;", "=r,l,r,~{memory}"(i8 addrspace(1)* %fault, i32 %code)
   %first = icmp eq i32 %old, 0
-  br i1 %first, label %write, label %done
+  %weak = icmp ugt i32 %code, 255
+  br i1 %weak, label %done, label %strong
+strong:
+  br i1 %first, label %write, label %other
+other:
+  %replaces = icmp ugt i32 %old, 255
+  br i1 %replaces, label %again, label %done
+again:
+  %still = call i32 asm sideeffect "atom.relaxed.sys.global.cas.b32 $0, [$1], $2, $3;", "=r,l,r,r,~{memory}"(i8 addrspace(1)* %fault, i32 %old, i32 %code)
+  %mine = icmp eq i32 %still, %old
+  br i1 %mine, label %write, label %done
 write:
   %w = bitcast i8 addrspace(1)* %fault to i32 addrspace(1)*
   %s = getelementptr i32, i32 addrspace(1)* %w, i64 1
@@ -116,9 +127,9 @@ on:
 ;@ ptoc_meet:
 ; Lets the blocks of a rank meet: whoever leaves has seen what all did before they came. Only each block's first
 ; thread calls it. met counts who came, since the kernel began: of n blocks the k-th to come goes on when a
-; multiple of n have come that is more than k. The result is 0, or the status of a block that gave up: the abort
-; word was set, another block recorded a fault, or patience (nanoseconds, 0 for ever) ran out.
-define internal i32 @ptoc_meet(i8 addrspace(1)* %met, i64 %n, i8 addrspace(1)* %abort, i8 addrspace(1)* %fault, i64 %patience) alwaysinline {
+; multiple of n have come that is more than k. The result is 0, or the status of a block that gave up: left, when the
+; abort word was set or another block recorded a fault, or that patience (nanoseconds, 0 for ever) ran out.
+define internal i32 @ptoc_meet(i8 addrspace(1)* %met, i64 %n, i8 addrspace(1)* %abort, i8 addrspace(1)* %fault, i64 %patience, i32 %left) alwaysinline {
 entry:
   %only = icmp eq i64 %n, 1
   br i1 %only, label %all, label %come
@@ -162,7 +173,7 @@ again:
   %nap1 = phi i32 [ %nap, %not ], [ %nap2, %sleep ]
   br label %look
 gave_up:
-  %status = phi i32 [ ABORTED, %poll ], [ TIMED_OUT, %clock ]
+  %status = phi i32 [ %left, %poll ], [ TIMED_OUT, %clock ]
   ret i32 %status
 all:
   ret i32 0

@@ -190,6 +190,9 @@ func (w *watch) fetch(patience time.Duration) (bool, error) {
 		}
 	}
 	w.asked = false
+	for _, r := range e.local() {
+		e.control(r).Fault.Settle()
+	}
 	return true, nil
 }
 

@@ -232,3 +232,35 @@ def main():
 		}
 	}
 }
+
+// One block turns for ever, the others wait for it where blocks meet: the report is of the loop, not of the meeting.
+func TestABlockThatTurnsForEverIsReported(t *testing.T) {
+	const text = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(y: pl.InOut[pl.Tensor[[4, 8], pl.FP32]], sig: pl.InOut[pld.DistributedTensor[[4, 1], pl.INT32]]):
+    for b in pl.spmd(4):
+        if b == 2:
+            n = pl.read(sig, [b, 0])
+            while n < 5:
+                n = pl.read(sig, [b, 0])
+    for b in pl.spmd(4):
+        y = pl.store(pl.load(y, [3 - b, 0], [1, 8]), [3 - b, 0], y)
+        pld.system.notify(sig, 0, [b, 0], 1)
+
+@pl.jit.host
+def main(y: pl.InOut[pl.Tensor[[NR, 4, 8], pl.FP32]]):
+    s_buf = pld.alloc_window_buffer([4, 1], dtype=pl.INT32)
+    sig = pld.window(s_buf, [4, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(y[r], sig, device=r)
+`
+	line := strings.Count(text[:strings.Index(text, "while")], "\n") + 1
+	for seed := range uint64(4) {
+		_, err := program(t, text, 2, &cudasim.Driver{Seed: seed, NsPerStep: 1000})
+		if err == nil {
+			t.Fatal("no error")
+		}
+		wants(t, err, "E0721", "rank 0 runs step without an end", fmt.Sprintf(".pl:%d:", line))
+	}
+}

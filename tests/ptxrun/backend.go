@@ -303,16 +303,18 @@ func (b *Backend) failures() error {
 }
 
 func (b *Backend) rank(r int) failure.Rank {
-	out := failure.Rank{Rank: r, Submitted: b.given[r], Completed: b.given[r], Code: abi.Code(b.get(b.fault[r], 4))}
+	f := abi.Fault{Code: abi.Code(b.get(b.fault[r], 4)), Site: int32(b.get(b.fault[r]+4, 4))}
+	for i := range f.V {
+		f.V[i] = b.get(b.fault[r]+8+uint64(8*i), 8)
+	}
+	f.Settle()
+	out := failure.Rank{Rank: r, Submitted: b.given[r], Completed: b.given[r], Code: f.Code, V: f.V}
 	if out.Code == abi.OK {
 		return out
 	}
-	out.State, out.At, out.Completed = failure.Failed, b.place(int32(b.get(b.fault[r]+4, 4))), b.given[r]-1
+	out.State, out.At, out.Completed = failure.Failed, b.place(f.Site), b.given[r]-1
 	out.Kernel = out.At.Op
-	for i := range out.V {
-		out.V[i] = b.get(b.fault[r]+8+uint64(8*i), 8)
-	}
-	if s := int(int32(b.get(b.fault[r]+4, 4))); s >= 0 && s < len(b.out.Sites) {
+	if s := int(f.Site); s >= 0 && s < len(b.out.Sites) {
 		out.Kernel = b.out.Sites[s].Func
 	}
 	if out.Code != abi.Aborted {
