@@ -3,6 +3,7 @@ package passes
 import (
 	"ptoc/codegen/target"
 	"ptoc/ir"
+	"ptoc/ir/prove"
 	"ptoc/lang/diag"
 	"ptoc/lang/source"
 )
@@ -21,10 +22,12 @@ import (
 // the result, as far as they are never needed side by side; a loop's body then updates its tile in place.
 // Sizes known now come first, packed by liveness; sizes that depend on symbols follow, and share where
 // they are the same. Offsets are multiples of 64 bytes. Nothing may change tiles afterwards.
+//
+// An extent that may be negative counts as 0: what has it is never made, but its neighbours have their places.
 func planMemory(m *ir.Module, c *Context) {
 	for _, f := range m.Funcs {
 		if f.Kind == ir.Chip || f.Kind == ir.InCore {
-			p := &planner{f: f, c: c, spans: map[*ir.Op]span{}, buf: map[*ir.Value]*buffer{}}
+			p := &planner{f: f, c: c, spans: map[*ir.Op]span{}, buf: map[*ir.Value]*buffer{}, facts: prove.For(f)}
 			p.plan()
 		}
 	}
@@ -73,6 +76,7 @@ type planner struct {
 	block map[*ir.Op]*ir.Block
 	buf   map[*ir.Value]*buffer
 	regs  *target.Registers // tiles that need none
+	facts *prove.Facts
 	order []*buffer
 	end   int
 
@@ -184,9 +188,14 @@ func (p *planner) bytesOf(v *ir.Value) (ir.Dim, bool) {
 const addressSpace = 1 << 47
 
 func (p *planner) sizeOf(v *ir.Value, dims []ir.Dim) ir.Dim {
-	dt := ir.DTypeOf(v.Type)
-	if bytes, ok := ir.ProductBelow(addressSpace, append([]ir.Dim{ir.ConstDim(int64(dt.Size()))}, dims...)); ok {
-		return bytes
+	sizes := append([]ir.Dim{ir.ConstDim(int64(ir.DTypeOf(v.Type).Size()))}, dims...)
+	if _, ok := ir.ProductBelow(addressSpace, sizes); ok {
+		for i, d := range sizes {
+			if !p.facts.Nonneg(d) {
+				sizes[i] = d.Max(ir.ConstDim(0))
+			}
+		}
+		return ir.Product(sizes)
 	}
 	if !p.tooLarge { // what is made of it is as large
 		p.tooLarge = true

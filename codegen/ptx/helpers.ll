@@ -180,10 +180,12 @@ all:
 }
 
 ;@ ptoc_floordiv:
-; Python's a // b; b is not 0.
+; Python's a // b, and 0 where b is 0: whoever divides has refused that, but sizes of what is never made may hold it.
 define internal i64 @ptoc_floordiv(i64 %a, i64 %b) alwaysinline {
   %minus = icmp eq i64 %b, -1
-  %d = select i1 %minus, i64 1, i64 %b
+  %zero = icmp eq i64 %b, 0
+  %odd = or i1 %minus, %zero
+  %d = select i1 %odd, i64 1, i64 %b
   %q = sdiv i64 %a, %d
   %r = srem i64 %a, %d
   %nz = icmp ne i64 %r, 0
@@ -193,15 +195,18 @@ define internal i64 @ptoc_floordiv(i64 %a, i64 %b) alwaysinline {
   %q1 = sub i64 %q, 1
   %f = select i1 %low, i64 %q1, i64 %q
   %n = sub i64 0, %a
-  %res = select i1 %minus, i64 %n, i64 %f
+  %g = select i1 %minus, i64 %n, i64 %f
+  %res = select i1 %zero, i64 0, i64 %g
   ret i64 %res
 }
 
 ;@ ptoc_floormod:
-; Python's a % b: the sign of b, which is not 0.
+; Python's a % b: the sign of b. 0 where b is 0.
 define internal i64 @ptoc_floormod(i64 %a, i64 %b) alwaysinline {
   %minus = icmp eq i64 %b, -1
-  %d = select i1 %minus, i64 1, i64 %b
+  %zero = icmp eq i64 %b, 0
+  %odd = or i1 %minus, %zero
+  %d = select i1 %odd, i64 1, i64 %b
   %r = srem i64 %a, %d
   %nz = icmp ne i64 %r, 0
   %x = xor i64 %r, %d
@@ -209,6 +214,6 @@ define internal i64 @ptoc_floormod(i64 %a, i64 %b) alwaysinline {
   %low = and i1 %nz, %s
   %r1 = add i64 %r, %d
   %f = select i1 %low, i64 %r1, i64 %r
-  %res = select i1 %minus, i64 0, i64 %f
+  %res = select i1 %odd, i64 0, i64 %f
   ret i64 %res
 }

@@ -1,6 +1,10 @@
 package ptx
 
 import (
+	"errors"
+	"math"
+	"math/big"
+
 	"ptoc/codegen/lower"
 	"ptoc/ir"
 )
@@ -39,11 +43,66 @@ func (k *Kernel) Demand(args []int64, ranks int) (d Demand, err error) {
 		d.Blocks = 1
 	}
 	d.Blocks = max(d.Blocks, 1)
-	if d.Arena, err = k.Arena.Eval(env); err != nil {
+	if d.Arena, err = bytesIn64(k.Arena, env); err != nil {
 		return d, err
 	}
-	d.Common, err = k.Common.Eval(env)
+	d.Common, err = bytesIn64(k.Common, env)
 	return d, err
+}
+
+// bytesIn64 evaluates a number of bytes as the CPU's kernels do: what does not fit 64 bits is too large, whatever
+// becomes of it, and a division by zero, which the kernel will report, is 0.
+func bytesIn64(d ir.Dim, env func(ir.Atom) (int64, bool)) (int64, error) {
+	s := sizing{env: env}
+	n := s.dim(d)
+	if s.over {
+		n = math.MaxInt64
+	}
+	return max(n, 0), s.err
+}
+
+type sizing struct {
+	env  func(ir.Atom) (int64, bool)
+	over bool
+	err  error
+}
+
+func (s *sizing) dim(d ir.Dim) int64 {
+	sum := new(big.Int)
+	d.Terms(func(coef int64, atoms []ir.Atom) {
+		p := big.NewInt(coef)
+		for _, a := range atoms {
+			p.Mul(p, big.NewInt(s.atom(a)))
+		}
+		sum.Add(sum, p)
+	})
+	if !sum.IsInt64() {
+		s.over = true
+		return math.MaxInt64
+	}
+	return sum.Int64()
+}
+
+func (s *sizing) atom(a ir.Atom) int64 {
+	if a.Op == ir.AtomSym || a.Op == ir.AtomVal {
+		n, ok := s.env(a)
+		if !ok {
+			s.err = errors.New("a size has no value before the kernel runs")
+		}
+		return n
+	}
+	x, y := s.dim(a.A), s.dim(a.B)
+	switch {
+	case a.Op == ir.AtomMin:
+		return min(x, y)
+	case a.Op == ir.AtomMax:
+		return max(x, y)
+	case y == 0:
+		return 0
+	case a.Op == ir.AtomMod:
+		return ir.FloorMod(x, y)
+	}
+	return ir.FloorDiv(x, y)
 }
 
 // blockNeed is the scratch of one block of f's. Compact: created tensors of all blocks are left out of it; whether
