@@ -156,6 +156,7 @@ var stopping = []int{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718,
 // Results that are looked for.
 const (
 	success          = 0
+	errorOutOfMemory = 2
 	errorNoDevice    = 100
 	errorNotReady    = 600
 	errorPeerEnabled = 704

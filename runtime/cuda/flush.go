@@ -2,12 +2,14 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 	"unsafe"
 
 	"ptoc/codegen/abi"
+	"ptoc/runtime/failure"
 )
 
 // Wait runs everything that was submitted. A *failure.Failure says what went wrong on the ranks.
@@ -31,7 +33,12 @@ func (e *Engine) Wait(ctx context.Context) error {
 		}
 	}
 	w := &watch{e: e, plans: plans}
-	if err := e.start(w); err != nil {
+	err := e.start(w)
+	var full *failure.Failure
+	if errors.As(err, &full) { // nothing was started, and less may fit
+		return full
+	}
+	if err != nil {
 		return e.breakDown(err)
 	}
 	return w.run(ctx)
@@ -202,12 +209,33 @@ func (e *Engine) growArenas(g *group, steps []step) error {
 				err = g.grow(&g.arenas[r], s.demands[j].bytes(s.blocks))
 			}
 			if err != nil {
-				return fmt.Errorf("scratch of %s: %w", e.cfg.Kernels[s.kernel].Name, err)
+				return e.noRoom(g.ranks[r], s, s.demands[j].bytes(s.blocks), err)
 			}
 		}
 	}
 	return nil
 }
+
+// noRoom says that there is no memory for the scratch of a rank's kernel: that is the kernel's fault, as on the CPU.
+func (e *Engine) noRoom(rank int, s *step, bytes int64, err error) error {
+	name := e.cfg.Kernels[s.kernel].Name
+	var d *Error
+	if bytes < addressSpace && !(errors.As(err, &d) && d.Code == errorOutOfMemory) {
+		return fmt.Errorf("scratch of %s: %w", name, err)
+	}
+	f := &failure.Failure{Cause: failure.Fault, First: rank}
+	for _, r := range e.local() {
+		state := failure.Rank{Rank: r, Submitted: e.submitted[r], Completed: e.completed[r]}
+		if r == rank {
+			state.State, state.Kernel, state.Code, state.V = failure.Failed, name, abi.NoMemory, [6]int64{bytes}
+		}
+		f.Ranks = append(f.Ranks, state)
+	}
+	return f
+}
+
+// addressSpace is more than any GPU has.
+const addressSpace = 1 << 47
 
 // grow makes scratch larger; if that cannot be, it is what it was.
 func (g *group) grow(a *scratch, n int64) error {

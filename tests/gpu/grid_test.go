@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"ptoc/codegen/abi"
 	"ptoc/codegen/bundle"
 	"ptoc/runtime/cuda"
+	"ptoc/runtime/failure"
 	"ptoc/runtime/run"
 	"ptoc/tests/cudasim"
 )
@@ -187,7 +189,10 @@ func TestTooLittleMemoryForScratchMeansFewerBlocks(t *testing.T) {
 		e.Submit(0, 0, []abi.Arg{{Tag: abi.TagHeap, Value: b.Addr}})
 		err = e.Wait(context.Background())
 		if c.blocks == 0 {
-			wants(t, err, "scratch of census", "OUT_OF_MEMORY")
+			var f *failure.Failure
+			if !errors.As(err, &f) || f.Ranks[0].Code != abi.NoMemory || f.Ranks[0].V[0] != (c.arena+c.common)*mb || f.Ranks[0].Kernel != "census" {
+				t.Errorf("%v", err)
+			}
 			continue
 		}
 		if err != nil {
@@ -262,5 +267,31 @@ def main(y: pl.InOut[pl.Tensor[[NR, 4, 8], pl.FP32]]):
 			t.Fatal("no error")
 		}
 		wants(t, err, "E0721", "rank 0 runs step without an end", fmt.Sprintf(".pl:%d:", line))
+	}
+}
+
+// Scratch that no GPU has is the kernel's fault, as on the CPU; what a kernel would divide by 0 for, it reports itself.
+func TestScratchThatCannotBeIsAFault(t *testing.T) {
+	const text = `@pl.jit.incore
+def step(y: pl.Out[pl.Tensor[[8], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    t = pl.create_tensor([k, 100 // k], dtype=pl.FP32)
+    u = pl.create_tensor([k, 3], dtype=pl.FP32)
+    for b in pl.spmd(8):
+        u = pl.write(u, [b, 1], pl.read(t, [k - 1, 0]))
+        y = pl.write(y, [b], pl.read(u, [b, 1]))
+
+@pl.jit.host
+def main(y: pl.Out[pl.Tensor[[8], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    step(y, k, device=0)
+`
+	for k, want := range map[string]string{"50": "", "0": "E0714", "-3": "E0715", "100000000000": "E0718", "3074457345618258603": "E0718"} {
+		_, err := program(t, text, 1, &cudasim.Driver{}, func(o *run.Options) { o.Ins, o.Check = []string{"k=" + k}, false })
+		if want == "" {
+			if err != nil {
+				t.Error(show(err))
+			}
+			continue
+		}
+		wants(t, err, want, "rank 0")
 	}
 }
