@@ -160,11 +160,24 @@ func (s *planner) need(v *ir.Value) string {
 		s.told[v] = true
 		return s.needAll(dimValues(nil, dimsOf(v.Type)...))
 	}
-	line := ""
-	if op.Span.IsValid() {
-		line = fmt.Sprintf(" in line %d", op.Span.Pos().Line)
+	return fmt.Sprintf("they need %s, a %s, which %s makes: that cannot be done more than once", v.Name, v.Type, maker(op))
+}
+
+// maker names what makes a value, as the program has it.
+func maker(op *ir.Op) string {
+	what := op.Kind.Name
+	switch op.Kind {
+	case ir.For, ir.While:
+		what = "the loop"
+	case ir.If:
+		what = "the if"
+	case ir.Fused:
+		what = "the loop that stores elements" // FuseTileOps has made it part of that
 	}
-	return fmt.Sprintf("they need %s, a %s, which %s%s makes: that cannot be done more than once", v.Name, v.Type, op.Kind.Name, line)
+	if op.Span.IsValid() {
+		what += fmt.Sprintf(" in line %d", op.Span.Pos().Line)
+	}
+	return what
 }
 
 // slotSize is the room that a value takes in the memory where it is told: no value whose size is known only when
