@@ -158,7 +158,6 @@ func TestLaunchesThatDoNotFitAreErrors(t *testing.T) {
 		"no such kernel":      {Entry: "x", Memory: mem},
 		"bytes of parameters": {Memory: mem},
 		".maxntid":            {Memory: mem, Params: make([]byte, 8), Block: [3]int{128}},
-		"dynamic shared":      {Memory: mem, Params: make([]byte, 8), Shared: 64},
 		"no memory":           {Params: make([]byte, 8)},
 		"2048 threads":        {Memory: mem, Params: make([]byte, 8), Block: [3]int{1024, 2}},
 	} {

@@ -164,9 +164,6 @@ func (p *parser) topLevel() {
 			p.fail(n, "address size %s: only 64 is known", n.text)
 		}
 	case ".visible", ".weak", ".extern", ".common":
-		if t.text == ".extern" && p.peek().text == ".shared" {
-			p.mod.dynamic = true
-		}
 	case ".entry", ".func":
 		p.function(t.text == ".entry")
 	case ".global", ".const", ".shared":

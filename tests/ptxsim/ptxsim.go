@@ -24,7 +24,6 @@ type Module struct {
 	funcs   map[string]*function
 	globals []*variable // .global and .const
 	shared  int         // bytes of static shared memory, of all functions
-	dynamic bool        // has an .extern .shared array
 }
 
 // Entries are the names of the module's kernels.

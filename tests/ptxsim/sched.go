@@ -95,8 +95,6 @@ func (r *run) start(l Launch, number int) error {
 		return bad("block %v, .reqntid says %v", c.Block, f.reqBlock)
 	case len(c.Params) != f.argBytes:
 		return bad("%d bytes of parameters, the kernel takes %d", len(c.Params), f.argBytes)
-	case c.Shared > 0 && !l.Module.dynamic:
-		return bad("%d bytes of dynamic shared memory, the module uses none", c.Shared)
 	case c.Memory == nil:
 		return bad("no memory")
 	}
