@@ -59,7 +59,7 @@ func newGPU(cfg cuda.Config, obj GPUObject, open func(cuda.Config) (gpuEngine, e
 	for i := range obj.Kernels {
 		k := &obj.Kernels[i]
 		g.kernels[k.Name] = Kernel{i, k.Syms}
-		out := cuda.Kernel{Name: k.Name, Symbol: abi.KernelSymbol(k.Name), Threads: k.Threads, Shared: k.Shared, Writes: writes(k.Func)}
+		out := cuda.Kernel{Name: k.Name, Symbol: abi.KernelSymbol(k.Name), Threads: k.Threads, Shared: k.Shared, Writes: writes(k.Func), Adds: adds(k.Func)}
 		out.Demand = func(args []int64) (cuda.Demand, error) {
 			d, err := k.Demand(args, cfg.Ranks)
 			return cuda.Demand(d), err
@@ -87,6 +87,17 @@ func writes(f *ir.Func) []bool {
 		}
 	}
 	return out
+}
+
+// adds reports whether f adds to a tensor atomically: one that other ranks may add to. Windows are GPUs' memory.
+func adds(f *ir.Func) (yes bool) {
+	f.Walk(func(op *ir.Op) {
+		if op.Kind == ir.Store && op.Enum("atomic").Is("Add") {
+			t, memory := op.Val("tensor").Type.(*ir.Tensor)
+			yes = yes || memory && !t.Window
+		}
+	})
+	return yes
 }
 
 func (g *gpuBackend) Alloc(_ string, bytes int64) (Buffer, error) {

@@ -30,6 +30,7 @@ type Driver interface {
 	Count() (int, error)        // of GPUs; none is an error
 	Open(i int) (Device, error) // one, without a context on the others
 	Reaches(i, j int) error     // the i-th GPU the memory of the j-th
+	AddsToHost(i int) bool      // an addition of the i-th GPU to memory of the host is atomic to other GPUs
 }
 
 // Clock is what a Driver may have beside: the time as its GPUs see it.

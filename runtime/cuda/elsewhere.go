@@ -44,23 +44,23 @@ type TooFewGPUs struct {
 
 func (t *TooFewGPUs) Error() string {
 	if t.Why != nil {
-		return fmt.Sprintf("%d ranks with processes of their own need %d GPUs that reach each other's memory: %v", t.Ranks, t.Ranks, t.Why)
+		return fmt.Sprintf("%d ranks with processes of their own need %d GPUs that work on the same memory: %v", t.Ranks, t.Ranks, t.Why)
 	}
 	return fmt.Sprintf("%d ranks with processes of their own need %d GPUs, this machine has %d: processes take turns on a GPU, "+
 		"so a kernel that waits for another process's would keep it from running", t.Ranks, t.Ranks, t.GPUs)
 }
 
-// EnoughGPUs checks that every rank can have a GPU of its own.
-func EnoughGPUs(d Driver, ranks int) error {
-	n, err := d.Count()
+// EnoughGPUs checks that every rank can have a GPU of its own. Without kernels only the GPUs are looked at.
+func (cfg *Config) EnoughGPUs() error {
+	n, err := cfg.Driver.Count()
 	if err != nil {
 		return err
 	}
-	if n < ranks {
-		return &TooFewGPUs{Ranks: ranks, GPUs: n}
+	if n < cfg.Ranks {
+		return &TooFewGPUs{Ranks: cfg.Ranks, GPUs: n}
 	}
-	if err := reachEachOther(d, ranks); err != nil {
-		return &TooFewGPUs{Ranks: ranks, GPUs: n, Why: err}
+	if err := cfg.together(cfg.Ranks); err != nil {
+		return &TooFewGPUs{Ranks: cfg.Ranks, GPUs: n, Why: err}
 	}
 	return nil
 }
@@ -96,3 +96,5 @@ func (o only) Count() (int, error) {
 func (o only) Open(int) (Device, error) { return o.Driver.Open(o.i) }
 
 func (o only) Reaches(int, int) error { return fmt.Errorf("there is one GPU") }
+
+func (o only) AddsToHost(int) bool { return o.Driver.AddsToHost(o.i) }

@@ -48,6 +48,7 @@ type Kernel struct {
 	Threads int    // of a block
 	Shared  int    // bytes of dynamic shared memory
 	Writes  []bool // by argument slot: a tensor that the kernel may write
+	Adds    bool   // to tensors, atomically: other ranks may add to the same elements
 	// Demand is what a call with these arguments wants; nil: one block and no scratch in global memory.
 	Demand func(args []int64) (Demand, error)
 }

@@ -30,6 +30,7 @@ const (
 	attrMemoryBus      = 37
 	attrMajor          = 75
 	attrMinor          = 76
+	attrHostAtomics    = 86
 	attrCooperative    = 95
 	attrSharedOptIn    = 97
 	attrPools          = 115

@@ -46,6 +46,7 @@ func (f *fake) Version() int             { return 12040 }
 func (f *fake) Count() (int, error)      { return 1, nil }
 func (f *fake) Open(int) (Device, error) { return f, nil }
 func (f *fake) Reaches(i, j int) error   { return nil }
+func (f *fake) AddsToHost(int) bool      { return true }
 func (f *fake) Sleep(d time.Duration)    { f.now = f.now.Add(d) }
 func (f *fake) Now() time.Time           { f.now = f.now.Add(time.Microsecond); return f.now }
 

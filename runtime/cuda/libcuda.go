@@ -204,6 +204,13 @@ func (l *libcuda) Reaches(i, j int) error {
 	return nil
 }
 
+// AddsToHost asks whether the connection has atomic operations. PCIe has none that others see.
+func (l *libcuda) AddsToHost(i int) bool {
+	var dev, can int32
+	return l.do("cuDeviceGet", uintptr(unsafe.Pointer(&dev)), uintptr(i)) == success &&
+		l.do("cuDeviceGetAttribute", uintptr(unsafe.Pointer(&can)), attrHostAtomics, uintptr(dev)) == success && can != 0
+}
+
 // cString is a zero-terminated copy.
 func cString(s string) *byte { return &append([]byte(s), 0)[0] }
 

@@ -59,10 +59,13 @@ func TestArgumentsArriveAsTheDriverDeclaresThem(t *testing.T) {
 		t.Errorf("%d GPUs, the first is %+v", len(ds), i)
 	}
 	check(t, connect(ds))
-	check(t, EnoughGPUs(l, 2))
+	check(t, (&Config{Driver: l, Ranks: 2}).EnoughGPUs())
 	var few *TooFewGPUs
-	if err := EnoughGPUs(l, 3); !errors.As(err, &few) || few.GPUs != 2 {
+	if err := (&Config{Driver: l, Ranks: 3}).EnoughGPUs(); !errors.As(err, &few) || few.GPUs != 2 {
 		t.Errorf("%v", err)
+	}
+	if l.AddsToHost(0) || !l.AddsToHost(1) {
+		t.Error("of the stub's GPUs only the second adds to the host's memory")
 	}
 	one := devices(t, Only(l, 1))
 	if len(one) != 1 || one[0].Info().Name != "stub 1" {
@@ -278,7 +281,7 @@ func TestGPUsWithoutAtomicsAreNotConnected(t *testing.T) {
 	defer cEnvironment(t, "STUB_NO_ATOMICS", false)
 	ds := devices(t, l)
 	defer closeAll(ds)
-	for _, err := range []error{l.Reaches(0, 1), ds[0].EnablePeer(ds[1]), EnoughGPUs(l, 2)} {
+	for _, err := range []error{l.Reaches(0, 1), ds[0].EnablePeer(ds[1]), (&Config{Driver: l, Ranks: 2}).EnoughGPUs()} {
 		if err == nil || !strings.Contains(err.Error(), "GPU 0 has no atomic operations on the memory of GPU 1") {
 			t.Errorf("%v", err)
 		}

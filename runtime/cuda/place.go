@@ -34,7 +34,7 @@ func (e *Engine) place() error {
 func oneEach(cfg *Config, ranks int) ([]Device, error) {
 	d := cfg.Driver
 	count, err := d.Count()
-	if err != nil || ranks < 2 || count < ranks || reachEachOther(d, ranks) != nil {
+	if err != nil || ranks < 2 || count < ranks || cfg.together(ranks) != nil {
 		return nil, err
 	}
 	var devices []Device
@@ -60,6 +60,19 @@ func First(d Driver) (Device, error) {
 		return nil, err
 	}
 	return devices[0], nil
+}
+
+// together says why ranks cannot have a GPU each, though there are enough: they do not reach each other, or tensors,
+// which are then the host's memory, could not be added to.
+func (cfg *Config) together(ranks int) error {
+	for _, k := range cfg.Kernels {
+		for i := 0; i < ranks && k.Adds && ranks > 1; i++ {
+			if !cfg.Driver.AddsToHost(i) {
+				return fmt.Errorf("kernel %s adds to a tensor, and what several GPUs add to memory of the host at once is lost", k.Name)
+			}
+		}
+	}
+	return reachEachOther(cfg.Driver, ranks)
 }
 
 // firstThatCan opens the first GPU that can run kernels. Where none can, the first says why.

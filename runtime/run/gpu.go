@@ -27,8 +27,9 @@ func (u *unit) openGPU(ctx context.Context) (controller.Backend, error) {
 		}
 	}
 	processes := u.o.Workers == native.Processes
+	cfg := cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout}
 	if processes {
-		if err := cuda.EnoughGPUs(driver, u.o.Ranks); err != nil {
+		if err := cfg.EnoughGPUs(); err != nil {
 			return nil, u.gpuError(err)
 		}
 	}
@@ -38,7 +39,6 @@ func (u *unit) openGPU(ctx context.Context) (controller.Backend, error) {
 		}
 	}
 	u.o.stage("starting ranks")
-	cfg := cuda.Config{Driver: driver, Ranks: u.o.Ranks, Timeout: u.o.Timeout}
 	var b controller.Backend
 	var err error
 	if processes {

@@ -18,18 +18,19 @@ import (
 
 // Driver is a cuda.Driver and a cuda.Clock. Its zero value has one GPU.
 type Driver struct {
-	GPUs         int   // 0: 1
-	SMs          int   // of each; 0: 8
-	BlocksPerSM  int   // 0: what shared memory allows, at most 16
-	Memory       int64 // bytes of each; 0: 1 GiB
-	NoPeers      bool
-	Missing      bool // there is no GPU
-	Seed         uint64
-	Races        bool
-	StepLimit    int64
-	NsPerStep    int64 // of the clock; 0: 1
-	FailLaunches int   // the n-th launch fails; 0: none
-	Old, Busy    []int // GPUs that are no use: too old, or somebody else's alone
+	GPUs          int   // 0: 1
+	SMs           int   // of each; 0: 8
+	BlocksPerSM   int   // 0: what shared memory allows, at most 16
+	Memory        int64 // bytes of each; 0: 1 GiB
+	NoHostAtomics bool
+	NoPeers       bool
+	Missing       bool // there is no GPU
+	Seed          uint64
+	Races         bool
+	StepLimit     int64
+	NsPerStep     int64 // of the clock; 0: 1
+	FailLaunches  int   // the n-th launch fails; 0: none
+	Old, Busy     []int // GPUs that are no use: too old, or somebody else's alone
 
 	Opened   []int    // GPUs that a context was made on
 	Launches []Launch // what was launched
@@ -111,6 +112,9 @@ func (d *Driver) Reaches(i, j int) error {
 	}
 	return nil
 }
+
+// AddsToHost is what a connection without atomic operations lacks.
+func (d *Driver) AddsToHost(int) bool { return !d.NoHostAtomics }
 
 // batch is launches that run at the same time.
 type batch struct {

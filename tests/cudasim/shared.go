@@ -22,11 +22,12 @@ func (g *device) Unregister([]byte) error { return nil }
 // Shared is a driver of GPUs that several processes use: memory of a GPU is a file in a folder, and kernels
 // take turns, of a round each, by a lock on another one. Time is the wall's.
 type Shared struct {
-	Dir          string
-	GPUs         int
-	NoPeers      bool
-	FailLaunches int   // as of Driver, in each process
-	StepLimit    int64 // the same; 0: none
+	Dir           string
+	GPUs          int
+	NoPeers       bool
+	NoHostAtomics bool
+	FailLaunches  int   // as of Driver, in each process
+	StepLimit     int64 // the same; 0: none
 
 	driver *Driver
 	lock   *os.File
@@ -62,6 +63,7 @@ func (s *Shared) inner() *Driver {
 
 func (s *Shared) Count() (int, error)    { return s.inner().Count() }
 func (s *Shared) Reaches(i, j int) error { return s.inner().Reaches(i, j) }
+func (s *Shared) AddsToHost(int) bool    { return !s.NoHostAtomics }
 
 func (s *Shared) Open(i int) (cuda.Device, error) {
 	d, err := s.inner().Open(i)

@@ -224,6 +224,44 @@ func TestWhereRanksGo(t *testing.T) {
 	wants(t, err, "E0740", "interpreter 0 has compute capability 7.0, kernels need 8.0")
 }
 
+// Every rank adds to the same tensor.
+const adding = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(x: pl.Tensor[[1, 8], pl.FP32], y: pl.InOut[pl.Tensor[[1, 8], pl.FP32]]):
+    pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], y, atomic=pld.AtomicType.Add)
+
+@pl.jit.host
+def main(x: pl.Tensor[[NR, 1, 8], pl.FP32], y: pl.InOut[pl.Tensor[[1, 8], pl.FP32]]):
+    for r in pl.range(pld.world_size()):
+        step(x[r], y, device=r)
+
+@pl.golden(of=main)
+def expected(x, y):
+    y[:, :] = y + pl.sum(x, axis=0)
+`
+
+// Tensors are the host's memory where ranks have a GPU each. Where GPUs cannot add to that, ranks that do share one.
+func TestRanksThatAddToATensorShareAGPU(t *testing.T) {
+	for _, tt := range []struct {
+		d    cudasim.Driver
+		text string
+		used int
+	}{{cudasim.Driver{GPUs: 3}, adding, 3}, {cudasim.Driver{GPUs: 3, NoHostAtomics: true}, adding, 1}, {cudasim.Driver{GPUs: 3, NoHostAtomics: true}, growing, 3}} {
+		if _, err := program(t, tt.text, 3, &tt.d); err != nil {
+			t.Fatal(show(err))
+		}
+		if len(tt.d.Opened) != tt.used {
+			t.Errorf("GPUs %v are in use, not %d", tt.d.Opened, tt.used)
+		}
+	}
+	_, err := inProcesses(t, adding, 2, cudasim.Shared{GPUs: 2, NoHostAtomics: true})
+	wants(t, err, "E0741", "kernel step adds to a tensor", "without --workers process all ranks share one GPU")
+	if _, err := inProcesses(t, adding, 2, cudasim.Shared{GPUs: 2}); err != nil {
+		t.Error(show(err))
+	}
+}
+
 // A bundle for GPUs needs no LLVM.
 func TestBundlesRunWithoutACompiler(t *testing.T) {
 	for _, text := range []string{"", large, pipeline} {

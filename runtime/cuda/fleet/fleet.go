@@ -59,7 +59,7 @@ const readyTimeout = 20 * time.Second
 
 const page = 4096
 
-// Open starts a process for each rank. cfg.Driver is only asked for the number of GPUs: the processes have their own.
+// Open starts a process for each rank. cfg.Driver is only asked about the GPUs: the processes have their own.
 func Open(ctx context.Context, cfg cuda.Config) (*Engine, error) {
 	if cfg.Ranks < 1 || cfg.Ranks > abi.MaxRanks {
 		return nil, fmt.Errorf("%d ranks: an engine has 1 to %d", cfg.Ranks, abi.MaxRanks)
@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg cuda.Config) (*Engine, error) {
 	if cfg.Grace == 0 {
 		cfg.Grace = 2 * time.Second
 	}
-	if err := cuda.EnoughGPUs(cfg.Driver, cfg.Ranks); err != nil {
+	if err := cfg.EnoughGPUs(); err != nil {
 		return nil, err
 	}
 	// A memory file has no name: it is gone with the last process that maps it, however that ends.

@@ -26,7 +26,7 @@ API cuGetErrorString(CUresult r, const char **s) { *s = "the text"; return 0; }
 API cuDeviceGet(CUdevice *d, int i) { NEED(i < 2); *d = i; return 0; }
 API cuDeviceGetCount(int *n) { *n = 2; return 0; }
 API cuDeviceGetName(char *s, int n, CUdevice d) { snprintf(s, n, "stub %d", d); return 0; }
-API cuDeviceGetAttribute(int *x, int a, CUdevice d) { NEED(current); *x = a == 75 ? 9 : a == 76 ? 0 : a == 16 ? 132 : a == 97 ? 232448 : a == 95 || a == 115 ? 1 : 1000 + a; return 0; }
+API cuDeviceGetAttribute(int *x, int a, CUdevice d) { *x = a == 86 ? d : a == 75 ? 9 : a == 76 ? 0 : a == 16 ? 132 : a == 97 ? 232448 : a == 95 || a == 115 ? 1 : 1000 + a; return 0; }
 API cuDeviceTotalMem_v2(size_t *n, CUdevice d) { *n = 80ull << 30; return 0; }
 API cuDeviceCanAccessPeer(int *x, CUdevice a, CUdevice b) { NEED(a != b); *x = 1; return 0; }
 API cuDeviceGetP2PAttribute(int *x, int a, CUdevice from, CUdevice to) { NEED(a == 3 && from != to); *x = !getenv("STUB_NO_ATOMICS"); return 0; }
