@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -45,11 +46,11 @@ func (w *watch) run(ctx context.Context) error {
 	w.moved = begin
 	for {
 		if err := w.launch(); err != nil {
-			return e.breakDown(err)
+			return e.breakDown(w.during(err))
 		}
 		ended, err := w.ended()
 		if err != nil {
-			return e.breakDown(err)
+			return e.breakDown(w.during(err))
 		}
 		if ended {
 			break
@@ -58,7 +59,7 @@ func (w *watch) run(ctx context.Context) error {
 		if now.Sub(looked) > lookEvery {
 			looked = now
 			if err := w.look(now); err != nil {
-				return e.breakDown(err)
+				return e.breakDown(w.during(err))
 			}
 		}
 		if ctx.Err() != nil && w.stopped.IsZero() {
@@ -77,6 +78,32 @@ func (w *watch) run(ctx context.Context) error {
 		}
 	}
 	return w.finish()
+}
+
+// during says which kernels had not ended when the driver noticed what one of them did. It does not say which.
+func (w *watch) during(err error) error {
+	var driver *Error
+	if !errors.As(err, &driver) || !driver.Stopped() {
+		return err
+	}
+	var names []string
+	for _, l := range w.launches {
+		for _, a := range l.lanes {
+			for _, i := range a.steps[a.ended:a.next] {
+				if name := l.cfg.Kernels[l.steps[i].kernel].Name; !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	const most = 3
+	switch n := len(names); {
+	case n == 0:
+		return err
+	case n > most:
+		names = append(names[:most], "others")
+	}
+	return fmt.Errorf("while %s ran: %w", strings.Join(names, ", "), err)
 }
 
 // launch launches as many steps as there is room for.

@@ -332,7 +332,7 @@ def main(y: pl.Out[pl.Tensor[[1, 1], pl.INT32]]):
 // What a kernel does wrong in its own memory shows as an error of the driver.
 func TestAnErrorOfTheGPUEndsTheRun(t *testing.T) {
 	_, err := program(t, pipeline, 2, &cudasim.Driver{StepLimit: 50})
-	wants(t, err, "E0742", "the GPU stopped", "CUDA_ERROR_LAUNCH_FAILED (719)")
+	wants(t, err, "E0742", "the GPU stopped: while produce, consume ran: ", "CUDA_ERROR_LAUNCH_FAILED (719)")
 	if errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
