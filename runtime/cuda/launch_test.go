@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"ptoc/codegen/abi"
 	"ptoc/runtime/failure"
 )
 
@@ -171,12 +172,18 @@ func TestNoLaunchBlocks(t *testing.T) {
 }
 
 // A kernel hangs, with more behind it than there is room for, and the host's own copies behind those: it sees the time
-// pass all the same. Kernels leave when the abort word is set.
+// pass all the same. Kernels leave when the abort word is set, and say so.
 func TestAHangIsSeenWhateverTheStreamsDo(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		f := &fake{holdLook: held}
 		e := engineOn(t, f, 1)
-		f.ends = func(int) bool { return e.abort.Data[0] != 0 }
+		f.ends = func(int) bool {
+			if e.abort.Data[0] == 0 {
+				return false
+			}
+			e.control(0).Fault.Code = abi.Aborted
+			return true
+		}
 		for range 3000 {
 			e.Submit(0, 0, nil)
 		}

@@ -265,6 +265,10 @@ func (w *watch) finish() error {
 		}
 		e.elapsed = max(e.elapsed, t)
 	}
+	if w.cancel == nil && w.allDone() { // by themselves: if they were told to stop, none has looked
+		w.stopped = time.Time{}
+		put(e.abort.Data, int32(0))
+	}
 	if w.stopped.IsZero() && w.first < 0 && !late {
 		copy(e.completed, e.submitted)
 		return nil
@@ -278,6 +282,16 @@ func (w *watch) finish() error {
 		w.cause = failure.Timeout
 	}
 	return w.failure(false)
+}
+
+// allDone reports whether all that ended did so at its end.
+func (w *watch) allDone() bool {
+	for _, r := range w.e.local() {
+		if w.e.control(r).Fault.Code != abi.OK {
+			return false
+		}
+	}
+	return true
 }
 
 // download fetches the tensors that kernels wrote, and the host's views of windows.
@@ -344,8 +358,9 @@ func (w *watch) rank(r int, stuck bool) failure.Rank {
 	case out.Code == abi.OK && !stuck || out.Completed == out.Submitted && out.Code == abi.OK:
 		out.Completed = out.Submitted
 		return out
-	case out.Code == abi.OK: // it runs on
-		out.State, out.Code = failure.Stuck, abi.Stuck
+	case out.Code == abi.OK: // it runs on, and has said nothing
+		out.State, out.Code, site = failure.Stuck, abi.Stuck, -1
+		out.Kernel = w.kernelOf(r)
 	case out.Code == abi.Aborted || out.Code == abi.TimedOut:
 		out.State = failure.Running
 	default:
@@ -362,6 +377,19 @@ func (w *watch) rank(r int, stuck bool) failure.Rank {
 	}
 	out.Completed = min(out.Completed, out.Submitted-1)
 	return out
+}
+
+// kernelOf names the kernel that a rank is at.
+func (w *watch) kernelOf(rank int) string {
+	for i, g := range w.e.groups {
+		at := slices.Index(g.ranks, rank)
+		for _, s := range w.plans[i] {
+			if !s.done && slices.Contains(s.ranks, at) {
+				return w.e.cfg.Kernels[s.kernel].Name
+			}
+		}
+	}
+	return ""
 }
 
 // stepsOf is how many of this Wait's kernels of a rank were seen to end.

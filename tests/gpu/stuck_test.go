@@ -11,6 +11,7 @@ import (
 	"ptoc/runtime/cuda"
 	"ptoc/runtime/cuda/fleet"
 	"ptoc/runtime/failure"
+	"ptoc/runtime/run"
 	"ptoc/tests/cudasim"
 )
 
@@ -157,5 +158,51 @@ func TestViewsOfWindowsAreGivenBack(t *testing.T) {
 	}
 	if n := c.Driver.(*cudasim.Driver).Left(); n != 0 {
 		t.Errorf("%d pieces of memory are left", n)
+	}
+}
+
+// lengthy only computes.
+const lengthy = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(y: pl.InOut[pl.Tensor[[1, 8], pl.FP32]]):
+    for i in pl.range(1000):
+        y = pl.store(pl.load(y, [0, 0], [1, 8]) + 1.0, [0, 0], y)
+    return y
+
+@pl.jit.host
+def main(y: pl.InOut[pl.Tensor[[NR, 1, 8], pl.FP32]]):
+    for r in pl.range(pld.world_size()):
+        step(y[r], device=r)
+
+@pl.golden(of=main)
+def expected(y):
+    y[...] = y + 1000.0
+`
+
+// Kernels that only compute take longer than the host waits, and end before they are given up: what they did is done.
+func TestKernelsThatEndAfterAllHaveEnded(t *testing.T) {
+	const ranks = 2
+	quick := &cudasim.Driver{}
+	mustRun(t, lengthy, ranks, quick)
+	for _, more := range []struct {
+		took time.Duration // of which the host waits one second, and two for them to leave
+		want string
+	}{{800 * time.Millisecond, ""}, {1900 * time.Millisecond, ""}, {4 * time.Second, "E0721"}} {
+		d := &cudasim.Driver{NsPerStep: more.took.Nanoseconds() / quick.Steps}
+		_, err := program(t, lengthy, ranks, d)
+		if more.want == "" && err != nil {
+			t.Errorf("%v: %s", more.took, show(err))
+		} else if more.want != "" {
+			wants(t, err, more.want, "step without an end", "--timeout")
+		}
+	}
+}
+
+// The same where each rank has a process; how long they take is up to this machine.
+func TestKernelsInProcessesThatEndAfterAll(t *testing.T) {
+	_, err := inProcesses(t, lengthy, 2, cudasim.Shared{GPUs: 2}, func(o *run.Options) { o.Timeout = 20 * time.Millisecond })
+	if err != nil {
+		wants(t, err, "E0721", "step without an end")
 	}
 }
