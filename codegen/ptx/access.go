@@ -51,7 +51,7 @@ func (e *fn) element(m *memory, offs []val) val {
 	for i, o := range offs {
 		off = e.add(off, e.mul(o, e.dim(m.Strides[i])))
 	}
-	return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
+	return e.byteAt(m, e.mul(off, i64(int64(m.dt.Size()))))
 }
 
 // rectangle is part of m.

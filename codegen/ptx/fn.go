@@ -28,6 +28,8 @@ type fn struct {
 	plan   *plan               // nil where only this block is concerned
 	regs   map[*ir.Value][]val // a thread's pieces of them
 
+	swizzles map[*ir.Value]target.Swizzle
+
 	checks lower.Checks
 
 	inElement bool // inside the body of a spread loop, where threads differ
@@ -38,6 +40,9 @@ func newFn(k *kernel, f *ir.Func, base val) *fn {
 		base: base, Registers: k.g.registers(f), regs: map[*ir.Value][]val{}, checks: k.g.checksOf(f), around: spmdBlock{i64(0), i64(1)}}
 	if f.Arena != nil {
 		e.end = *f.Arena
+	}
+	if k.space == shared { // global memory has no banks
+		e.swizzles = target.Swizzles(f, e.Registers)
 	}
 	return e
 }
@@ -69,7 +74,17 @@ type memory struct {
 	dt   ir.DType
 	root any // what barriers keep apart: a parameter, or the arena
 	// Of the arena the bytes [lo, hi), if they are known; else hi is 0.
-	lo, hi int64
+	lo, hi  int64
+	swizzle target.Swizzle // of tiles
+}
+
+// byteAt is the address of byte off of m.
+func (e *fn) byteAt(m *memory, off val) val {
+	if m.swizzle != 0 {
+		moved := e.b.NewAnd(e.b.NewLShr(off, i64(int64(m.swizzle))), i64(target.Bits))
+		off = e.b.NewXor(off, moved)
+	}
+	return e.offset(m.ptr, off)
 }
 
 func (m *memory) at() place { return place{m.root, m.lo, m.hi} }
@@ -111,7 +126,7 @@ func (e *fn) data(v *ir.Value) *memory {
 	if !ok {
 		lower.Fail(e.f.Span, "%s: no memory for %s", e.f.Name, v.Name)
 	}
-	m := &memory{Layout: lower.RowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot}
+	m := &memory{Layout: lower.RowMajor(t.Dims), dt: t.DType, ptr: e.place(v), root: arenaRoot, swizzle: e.swizzles[v]}
 	m.lo, m.hi = e.bytesOf(e.base, v, t.Storage())
 	e.mems[v] = m
 	return m

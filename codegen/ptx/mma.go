@@ -63,8 +63,8 @@ func (e *fn) mmaPart(p *product, at part, sums []val) {
 	for _, s := range sums {
 		e.b.NewStore(f32(0), s)
 	}
-	a := e.offset(p.a.ptr, e.mul(at.z, i64(p.size()*p.Rows*p.deep)))
-	b := e.offset(p.b.ptr, e.mul(at.z, i64(p.size()*p.deep*p.Cols)))
+	a := operand{p.a, e.mul(at.z, i64(p.Rows*p.deep))}
+	b := operand{p.b, e.mul(at.z, i64(p.deep*p.Cols))}
 	e.loop("step", i64(0), i64(p.deep), i64(p.step()), func(k val) {
 		if p.a.dt == ir.FP32 {
 			e.tf32Step(p, lane, a, b, at.row, at.col, k, sums)
@@ -75,7 +75,7 @@ func (e *fn) mmaPart(p *product, at part, sums []val) {
 }
 
 // mmaStep loads the fragments of 16 of inner and multiplies them.
-func (e *fn) mmaStep(p *product, lane, a, b, row, col, k val, sums []val) {
+func (e *fn) mmaStep(p *product, lane val, a, b operand, row, col, k val, sums []val) {
 	low, high := e.b.NewAnd(lane, i64(7)), e.b.NewAnd(e.b.NewLShr(lane, i64(3)), i64(1))
 	top := e.b.NewLShr(lane, i64(4))
 	// Lanes 8j to 8j+7 point to the rows of matrix j. Of A: the upper and lower left, then the upper and
@@ -99,14 +99,14 @@ func (e *fn) mmaStep(p *product, lane, a, b, row, col, k val, sums []val) {
 }
 
 // tf32Step is mmaStep for 8 of inner: each lane reads its elements, four of A and two of B for every block.
-func (e *fn) tf32Step(p *product, lane, a, b, row, col, k val, sums []val) {
+func (e *fn) tf32Step(p *product, lane val, a, b operand, row, col, k val, sums []val) {
 	g, t := e.b.NewLShr(lane, i64(2)), e.b.NewAnd(lane, i64(3))
-	read := func(m val, y, x val, trans bool, rows, cols int64) val {
+	read := func(m operand, y, x val, trans bool, rows, cols int64) val {
 		stride := cols
 		if trans {
 			y, x, stride = x, y, rows
 		}
-		v := e.load(types.Float, e.offset(m, e.mul(e.add(e.mul(y, i64(stride)), x), i64(4))), 4)
+		v := e.load(types.Float, e.matrixRow(m, [2]val{y, x}, stride), 4)
 		return e.pure(types.I32, "cvt.rna.tf32.f32 $0, $1;", "=r,f", v)
 	}
 	var fa []val
@@ -122,8 +122,16 @@ func (e *fn) tf32Step(p *product, lane, a, b, row, col, k val, sums []val) {
 	}
 }
 
-func (e *fn) matrixRow(m val, at [2]val, stride int64) val {
-	return e.offset(m, e.mul(e.add(e.mul(at[0], i64(stride)), at[1]), i64(2)))
+// operand is a matrix of a product: its elements from first on.
+type operand struct {
+	m     *memory
+	first val
+}
+
+// matrixRow is the address of an element.
+func (e *fn) matrixRow(o operand, at [2]val, stride int64) val {
+	i := e.add(o.first, e.add(e.mul(at[0], i64(stride)), at[1]))
+	return e.byteAt(o.m, e.mul(i, i64(int64(o.m.dt.Size()))))
 }
 
 // ldmatrix loads n 8x8 matrices, each lane its part.

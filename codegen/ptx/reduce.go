@@ -89,11 +89,11 @@ func (e *fn) partial(r *reduction, row, start val, step int64) val {
 }
 
 func (e *fn) item(m *memory, i val) val {
-	return e.loadElem(e.offset(m.ptr, e.mul(i, i64(int64(m.dt.Size())))), m.dt)
+	return e.loadElem(e.byteAt(m, e.mul(i, i64(int64(m.dt.Size())))), m.dt)
 }
 
 func (e *fn) put(m *memory, i, x val) {
-	e.storeElem(x, e.offset(m.ptr, e.mul(i, i64(int64(m.dt.Size())))), m.dt)
+	e.storeElem(x, e.byteAt(m, e.mul(i, i64(int64(m.dt.Size())))), m.dt)
 }
 
 // warpSum combines the lanes of a warp; all of them get the result.

@@ -138,7 +138,7 @@ func (e *fn) addressAt(a lower.Axes, coords []val, k int, m *memory) val {
 	for x, c := range coords {
 		off = e.add(off, e.mul(c, e.dim(a.Strides[x][k])))
 	}
-	return e.offset(m.ptr, e.mul(off, i64(int64(m.dt.Size()))))
+	return e.byteAt(m, e.mul(off, i64(int64(m.dt.Size()))))
 }
 
 // coordinates splits a linear index.

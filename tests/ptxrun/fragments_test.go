@@ -16,7 +16,7 @@ import (
 )
 
 // In the loop of the product that gpu-check measures, shared memory sees the operands only: each turn their tiles are
-// copied there, and their fragments read.
+// copied there, and their fragments read, each row of a matrix from banks of its own.
 func TestTheMeasuredProductAddsUpInRegisters(t *testing.T) {
 	text, err := os.ReadFile("../../runtime/gpucheck/programs/gemm.pl")
 	if err != nil {
@@ -34,6 +34,9 @@ func TestTheMeasuredProductAddsUpInRegisters(t *testing.T) {
 	const tiles, products = (64 + 64) * 32 * 2, 64 / 16 * 64 / 8 * 32 / 16
 	if got := many.Written - few.Written; got != 4*tiles {
 		t.Errorf("4 turns write %d bytes, their tiles have %d", got, 4*tiles)
+	}
+	if many.Conflicts != 0 {
+		t.Errorf("%d times rows of a matrix meet in one bank", many.Conflicts)
 	}
 	const fragments = products*16*8*2 + products/4*16*16*2 // a fragment of A serves four products
 	if got := many.Read - few.Read; got != 4*fragments {

@@ -53,5 +53,6 @@ func (s *interpreter) run(ranks [][]job, watch func(int64)) error {
 	s.stats.Ahead += st.Ahead
 	s.stats.Read += st.Read
 	s.stats.Written += st.Written
+	s.stats.Conflicts += st.Conflicts
 	return err
 }

@@ -145,6 +145,21 @@ func (c *compiler) fragmentRegs(i, n int) []int {
 	return out
 }
 
+// conflicts is how often eight rows of 16 bytes come again to banks that others of them use.
+func conflicts(at [8]uint64) int64 {
+	var rows [8]map[uint64]bool // by place in a line of 128 bytes
+	most := 1
+	for _, a := range at {
+		place := a / 16 % 8
+		if rows[place] == nil {
+			rows[place] = map[uint64]bool{}
+		}
+		rows[place][a] = true // rows at one address are one
+		most = max(most, len(rows[place]))
+	}
+	return int64(most - 1)
+}
+
 // genLdmatrix: ldmatrix.sync.aligned.m8n8.x4{.trans}.shared.b16 {r...}, [p]. Lanes 8*j to 8*j+7 give
 // the addresses of the rows of matrix j.
 func genLdmatrix(c *compiler, m *mods) {
@@ -161,10 +176,13 @@ func genLdmatrix(c *compiler, m *mods) {
 	c.out.warp = func(lanes []*thread) {
 		for j := range n {
 			var mat [8][]byte
+			var at [8]uint64
 			for r := range mat {
 				t := lanes[8*j+r]
-				mat[r] = t.bytes(sp, t.r[base]+off, row)
+				at[r] = t.r[base] + off
+				mat[r] = t.bytes(sp, at[r], row)
 			}
+			lanes[0].block.run.stats.Conflicts += conflicts(at)
 			for l, t := range lanes {
 				r, k := l/4, l%4*2
 				if trans {

@@ -67,6 +67,9 @@ type Stats struct {
 	Ahead    int64 // those of them that ran while copies of their threads were in flight
 	Read     int64 // bytes of shared memory read, over all threads; a row of a matrix that a warp loads counts once
 	Written  int64 // bytes of shared memory written, copies included
+	// Conflicts is how many more accesses to shared memory the loads of matrices take than there are matrices: eight
+	// rows of 16 bytes are one access if all are in different banks, of which 128 bytes in a row have each once.
+	Conflicts int64
 }
 
 // Launch runs one kernel to its end.
