@@ -178,24 +178,31 @@ func findPipelined(f *ir.Func, loop *ir.Op, usual int64) *pipelined {
 	return p
 }
 
-// longTurn is how many ops a turn may have that is written out without having been asked for.
-const longTurn = 256
+const (
+	// longTurn is how many ops a turn may have that is written out without having been asked for.
+	longTurn = 256
+	// mostPlaces hide any latency, and mostOps is how many ops as many turns as there are places may have together,
+	// half of them around other loops: large numbers, and loops in each other, take minutes to compile otherwise.
+	mostPlaces, mostOps = 16, 1024
+)
 
-// asked is how many places the program asks for; 0: none. A loop around other loops waits for its loads in the
-// inner ones, so that it would mostly grow.
+// asked is how many places the program asks for, as far as that is reasonable; 0: none. A loop around other loops
+// waits for its loads in the inner ones, so that it would mostly grow.
 func (p *pipelined) asked(usual int64) int64 {
+	ops, inner := int64(0), false
+	p.loop.Regions[0].Walk(func(op *ir.Op) {
+		ops++
+		inner = inner || op.Kind == ir.For || op.Kind == ir.While
+	})
 	switch kind := p.loop.Enum("kind"); {
 	case kind.Is("pipeline"):
-		return p.loop.Int("stage")
-	case kind.Is("range"), kind.Is("parallel"):
-		ops, inner := 0, false
-		p.loop.Regions[0].Walk(func(op *ir.Op) {
-			ops++
-			inner = inner || op.Kind == ir.For || op.Kind == ir.While
-		})
-		if !inner && ops <= longTurn {
-			return usual
+		most := int64(mostOps)
+		if inner {
+			most /= 2
 		}
+		return min(p.loop.Int("stage"), mostPlaces, most/max(ops, 1))
+	case (kind.Is("range") || kind.Is("parallel")) && !inner && ops <= longTurn:
+		return usual
 	}
 	return 0
 }

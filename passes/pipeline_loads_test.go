@@ -1,6 +1,7 @@
 package passes_test
 
 import (
+	"fmt"
 	"math/rand"
 	"strings"
 	"testing"
@@ -74,5 +75,47 @@ def step(a: pl.Tensor[[9, 16, 16], pl.FP32], c: pl.Out[pl.Tensor[[16, 16], pl.FP
 		if n := strings.Count(ir.Print(m), "matmul_acc"); (n > 300) != moves {
 			t.Errorf("%s: %d products", loop, n)
 		}
+	}
+}
+
+// However many places a program asks for, and however deep loops lie in each other, what is written out has an end.
+func TestTurnsThatAreWrittenOutAreBounded(t *testing.T) {
+	lowered := func(loops ...string) string {
+		text := `import ptoc.language as pl
+
+@pl.jit.incore
+def step(a: pl.Tensor[[16, 160000], pl.BF16], b: pl.Tensor[[160000, 16], pl.BF16], c: pl.Out[pl.Tensor[[16, 16], pl.FP32]]):
+    acc = pl.full([16, 16], pl.FP32, 0.0)
+`
+		for i, loop := range loops {
+			indent := strings.Repeat("    ", i+1)
+			text += fmt.Sprintf("%sfor k%d in %s:\n%s    acc = pl.matmul_acc(acc, pl.load(a, [0, 16 * k%d], [16, 16]), pl.load(b, [16 * k%d, 0], [16, 16]))\n",
+				indent, i, loop, indent, i, i)
+		}
+		text += "    return pl.store(acc, [0, 0], c)\n"
+		list := &diag.List{}
+		m := passes.Load(source.NewFile("bounded.pl", text), check.Options{}, list)
+		if !list.HasErrors() {
+			list = passes.Run(m, passes.Options{Target: "cuda", Until: "PipelineLoads"})
+		}
+		if list.HasErrors() {
+			t.Fatal(list)
+		}
+		return ir.Print(m)
+	}
+	many := lowered("pl.pipeline(10000, stage=1000000000)")
+	if many != lowered("pl.pipeline(10000, stage=16)") {
+		t.Error("more than 16 places")
+	}
+	// The main loop has 16 turns; of 10000 these leave 15 that are ahead and one more.
+	if n := strings.Count(many, "matmul_acc"); n != 32 {
+		t.Errorf("%d products", n)
+	}
+	loop := "pl.pipeline(100, stage=4)"
+	if n := strings.Count(lowered(loop, loop), "matmul_acc"); n != 72 {
+		t.Errorf("%d products in two loops", n)
+	}
+	if n := strings.Count(lowered(loop, loop, loop, loop, loop), "matmul_acc"); n != 75 {
+		t.Errorf("%d products in five loops", n)
 	}
 }
