@@ -302,7 +302,11 @@ func matmulType(op *Op) (*Tile, error) {
 	}
 	m, k := mat(a.Dims, op.Bool("a_trans"))
 	k2, p := mat(b.Dims, op.Bool("b_trans"))
-	if !k.Equal(k2) || !DimsEqual(a.Dims[:n-2], b.Dims[:n-2]) {
+	if x, y := a.Dims[:n-2], b.Dims[:n-2]; !DimsEqual(x, y) {
+		return nil, Errf(BadShape, "rhs", "%s cannot multiply %s by %s: the batches are %s and %s", op.Kind.Name,
+			dimsText(a.Dims, valueName), dimsText(b.Dims, valueName), dimsText(x, valueName), dimsText(y, valueName))
+	}
+	if !k.Equal(k2) {
 		return nil, Errf(BadShape, "rhs", "%s cannot multiply %s by %s: inner extents are %s and %s", op.Kind.Name,
 			dimsText(a.Dims, valueName), dimsText(b.Dims, valueName), k.Text(valueName), k2.Text(valueName))
 	}

@@ -21,6 +21,7 @@ def kinds(x: pl.Tensor[[2, 4], pl.FP32], k: pl.Tensor[[2, 4], pl.INT32], h: pl.T
     j = pl.load(x, [0, 1], [2, 4])  # ERROR "E0403.*reaches past the end of dimension 1"
     l = x + z[0:3]  # ERROR "E0402.*cannot combine shapes"
     m = pl.matmul(x, x)  # ERROR "E0402.*inner extents are 4 and 2"
+    mm = pl.matmul(pl.reshape(x, [2, 2, 2]), pl.reshape(x, [4, 2, 1]))  # ERROR "E0402.*the batches are .2. and .4."
     o = x[0, 1, 2]  # ERROR "E0401.*3 subscripts for 2 dimensions"
     p = x[v]  # ERROR "E0301.*a subscript is an integer"
     q = x[3]  # ERROR "E0403.*reaches past the end"
