@@ -77,7 +77,7 @@ func (s *stager) stage(i int, loop *ir.Op) {
 		s.fits = s.fit(ir.CloneModule(s.m))
 	}
 	at := ordinal(f, loop)
-	for n := p.stages; n >= 2 && s.fits[i]; n-- {
+	for n := min(p.stages, s.t.Shared/p.bytes()); n >= 2 && s.fits[i]; n-- {
 		trial := ir.CloneModule(s.m)
 		g := trial.Funcs[i]
 		findPipelined(g, nth(g, at), s.t.Stages).rewrite(n)
@@ -159,6 +159,16 @@ type pipelined struct {
 	loads  []*ir.Op        // of tiles that a product reads
 	ahead  map[*ir.Op]bool // the loads, and what of the body they depend on
 	facts  *prove.Facts    // once there are such loads
+}
+
+// bytes is what the tiles of a turn take: more places than that leaves room for need not be tried.
+func (p *pipelined) bytes() int64 {
+	sum := int64(0)
+	for _, l := range p.loads {
+		n, _ := ir.Product(ir.ShapeOf(l.Result().Type)).Const()
+		sum += n * int64(ir.DTypeOf(l.Result().Type).Size())
+	}
+	return max(sum, 1)
 }
 
 // findPipelined is nil if the loads of a loop must stay where they are.
