@@ -84,6 +84,9 @@ func intList(flag, text string) ([]int, error) {
 		}
 		out = append(out, n)
 	}
+	if len(out) == 0 {
+		return nil, usagef("%s takes numbers such as 2,4,8, got none", flag)
+	}
 	return out, nil
 }
 

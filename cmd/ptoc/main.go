@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -77,6 +78,7 @@ func Main() int {
 	out := &output{file: os.Stdout}
 	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
+	jsonErrors = jsonErrors || slices.Contains(os.Args[1:], "--json") // a mistake in front of it ended the reading
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("the output is not complete: %w", out.err)
 	}

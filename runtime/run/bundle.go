@@ -14,6 +14,7 @@ import (
 	"ptoc/codegen/toolchain"
 	"ptoc/lang/check"
 	"ptoc/lang/diag"
+	"ptoc/lang/source"
 	"ptoc/runtime/controller"
 	"ptoc/runtime/failure"
 )
@@ -108,12 +109,16 @@ func loadBundle(o *Options) (*unit, error) {
 		o.Ranks = b.Ranks
 	}
 	u := &unit{o: o, file: b.Program, warnings: &diag.List{}, bundled: true, cached: true, engine: b.Engine}
-	entry := b.Entry
-	if o.Entry != "" {
-		entry, o.Entry = o.Entry, ""
+	entry, asked := b.Entry, o.Entry
+	if asked != "" {
+		entry, o.Entry = asked, "" // no factory is left to be entered
 	}
 	if err := u.checkFile(entry); err != nil {
 		return nil, err
+	}
+	if asked != "" && u.entry != asked {
+		return nil, diag.New(diag.UnknownEntry, source.Span{}, "%s has no function %s to enter", o.File, asked).
+			Help("it was compiled to begin at %s", b.Entry)
 	}
 	u.warnings = &diag.List{} // were printed when it was compiled
 	if b.Target == bundle.CUDA {
