@@ -45,7 +45,7 @@ func Build(ctx context.Context, o BuildOptions) (*bundle.Artifact, *diag.List, e
 		return nil, nil, err
 	}
 	if bundle.IsBundle(o.File) {
-		return nil, nil, fmt.Errorf("%s is compiled already", o.File)
+		return nil, nil, badOption("%s is compiled already", o.File)
 	}
 	u, err := load(&ro)
 	if err != nil {
