@@ -16,14 +16,16 @@ import (
 )
 
 // stub compiles a library that looks like the driver's.
-func stub(t *testing.T) string {
+func stub(t *testing.T) string { return library(t, "libcuda.cpp") }
+
+func library(t *testing.T, source string) string {
 	t.Helper()
 	cxx, err := exec.LookPath("g++")
 	if err != nil {
 		t.Skip(err)
 	}
 	so := filepath.Join(t.TempDir(), "libcuda.so.1")
-	if out, err := exec.Command(cxx, "-O1", "-shared", "-fPIC", "-o", so, "testdata/libcuda.cpp").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cxx, "-O1", "-shared", "-fPIC", "-o", so, filepath.Join("testdata", source)).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return so
