@@ -42,7 +42,7 @@ func newFn(k *kernel, f *ir.Func, base val) *fn {
 		e.end = *f.Arena
 	}
 	if k.space == shared { // global memory has no banks
-		e.swizzles = target.Swizzles(f, e.Registers)
+		e.swizzles = k.g.swizzlesOf(f)
 	}
 	return e
 }
@@ -65,6 +65,14 @@ func (g *gen) registers(f *ir.Func) *target.Registers {
 
 // spmdBlock is a block of a pl.spmd loop.
 type spmdBlock struct{ index, of val }
+
+// swizzlesOf are the tiles of f that lie swizzled where they lie in shared memory.
+func (g *gen) swizzlesOf(f *ir.Func) map[*ir.Value]target.Swizzle {
+	if g.swizzles[f] == nil {
+		g.swizzles[f] = target.Swizzles(f, g.registers(f))
+	}
+	return g.swizzles[f]
+}
 
 // memory is a tensor, window, view or tile.
 type memory struct {

@@ -61,23 +61,24 @@ type Output struct {
 
 // gen is the state of one module.
 type gen struct {
-	opt     Options
-	out     Output
-	mod     *ll.Module
-	used    map[string]bool     // helpers
-	externs map[string]*ll.Func // intrinsics and helpers
-	arena   *ll.Global          // dynamic shared memory
-	scratch *ll.Global          // of block-wide exchanges
-	annot   []annotation
-	need    lower.Scratch
-	inReg   map[*ir.Func]*target.Registers
-	plans   map[*ir.Func]*plan
-	checks  map[*ir.Func]lower.Checks
+	opt      Options
+	out      Output
+	mod      *ll.Module
+	used     map[string]bool     // helpers
+	externs  map[string]*ll.Func // intrinsics and helpers
+	arena    *ll.Global          // dynamic shared memory
+	scratch  *ll.Global          // of block-wide exchanges
+	annot    []annotation
+	need     lower.Scratch
+	inReg    map[*ir.Func]*target.Registers
+	swizzles map[*ir.Func]map[*ir.Value]target.Swizzle
+	plans    map[*ir.Func]*plan
+	checks   map[*ir.Func]lower.Checks
 }
 
 func newGen(opt Options) *gen {
 	return &gen{opt: opt, mod: ll.NewModule(), used: map[string]bool{}, externs: map[string]*ll.Func{},
-		inReg: map[*ir.Func]*target.Registers{}, plans: map[*ir.Func]*plan{}, checks: map[*ir.Func]lower.Checks{}}
+		inReg: map[*ir.Func]*target.Registers{}, swizzles: map[*ir.Func]map[*ir.Value]target.Swizzle{}, plans: map[*ir.Func]*plan{}, checks: map[*ir.Func]lower.Checks{}}
 }
 
 // Generate builds the LLVM IR of m, after all passes.
