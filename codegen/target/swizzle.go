@@ -20,6 +20,8 @@ const (
 )
 
 // swizzleOf is the one for a tile; 0 if its rows are not 32, 64, ... bytes of 16-bit floats.
+// FP32 operands stay as they are: lanes read them an element at a time, and the assembler makes one access of four in a
+// row, which it cannot of swizzled ones.
 func swizzleOf(v *ir.Value) Swizzle {
 	t, ok := v.Type.(*ir.Tile)
 	if !ok || len(t.Dims) < 2 || t.DType != ir.FP16 && t.DType != ir.BF16 || !ir.DimsEqual(t.Dims, t.Storage()) {
