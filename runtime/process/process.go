@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Process is a worker. A nil Process is one that has ended.
@@ -87,8 +88,12 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// Ending is the signal that ended it, or its exit status. It has ended.
+// Ending is the signal that ended it, or its exit status. One that was killed and has not ended yet counts as ended
+// by that.
 func (p *Process) Ending() (signal, status int) {
+	if !p.Exited() {
+		return int(syscall.SIGKILL), 0
+	}
 	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return int(ws.Signal()), 0
 	}
@@ -96,13 +101,26 @@ func (p *Process) Ending() (signal, status int) {
 }
 
 // State says in words how it ended.
-func (p *Process) State() string { return p.cmd.ProcessState.String() }
+func (p *Process) State() string {
+	if !p.Exited() {
+		return "killed, and has not ended"
+	}
+	return p.cmd.ProcessState.String()
+}
 
-// Kill ends it, and returns when it has ended.
+// killTime is how long Kill waits.
+var killTime = 5 * time.Second
+
+// Kill ends it, and returns when it has ended. One that the system does not end, because a driver holds it, as that of a
+// broken GPU does, is left alone after a while.
 func (p *Process) Kill() {
-	if p != nil {
-		p.cmd.Process.Kill()
-		<-p.done
+	if p == nil {
+		return
+	}
+	p.cmd.Process.Kill()
+	select {
+	case <-p.done:
+	case <-time.After(killTime):
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -362,18 +363,17 @@ func (e *Engine) Close() error {
 			unix.Shutdown(int(k.conn.file.Fd()), unix.SHUT_RDWR) // wakes who receives
 		}
 	}
-	grace := time.After(e.cfg.Grace)
+	grace, killed := time.After(e.cfg.Grace), false
 	for _, k := range e.ranks {
 		if k == nil {
 			continue
 		}
-		select {
-		case <-k.proc.Done():
-		case <-grace:
-			for _, k := range e.ranks {
-				if k != nil {
-					k.proc.Kill()
-				}
+		if !killed {
+			select {
+			case <-k.proc.Done():
+			case <-grace:
+				killed = true
+				e.kill()
 			}
 		}
 		k.conn.file.Close()
@@ -382,4 +382,15 @@ func (e *Engine) Close() error {
 		unix.Munmap(b.Data[:cap(b.Data)])
 	}
 	return e.heap.Close()
+}
+
+// kill ends all processes at once.
+func (e *Engine) kill() {
+	var wg sync.WaitGroup
+	for _, k := range e.ranks {
+		if k != nil {
+			wg.Go(k.proc.Kill)
+		}
+	}
+	wg.Wait()
 }
