@@ -145,6 +145,9 @@ func code(t *testing.T, d Device, s Stream, q Ptr, host HostMemory) {
 	if _, err := d.Load("wrong"); !errors.As(err, &failed) || failed.Log != "ptxas: line 1: wrong" {
 		t.Errorf("%v", err)
 	}
+	if _, err := d.Load("nothing"); err == nil || err.Error() != "the driver's compiler made nothing of them" {
+		t.Errorf("%v", err)
+	}
 	f, err := d.Function(m, "step")
 	check(t, err)
 	if _, err := d.Function(m, "nothing"); !errors.As(err, &failed) || failed.Code != errorNotFound {

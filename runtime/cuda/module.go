@@ -3,6 +3,7 @@ package cuda
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,6 +142,9 @@ func (g *gpu) assemble(ptx string) ([]byte, error) {
 
 // loadImage makes a module of machine code.
 func (g *gpu) loadImage(image []byte) (m Module, err error) {
+	if len(image) == 0 {
+		return 0, errors.New("the driver's compiler made nothing of them")
+	}
 	log := newLog()
 	defer log.pin.Unpin()
 	err = g.call("cuModuleLoadDataEx", uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(&image[0])), 2,

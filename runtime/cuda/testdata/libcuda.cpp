@@ -73,7 +73,7 @@ API cuLinkAddData_v2(link *l, int type, void *data, size_t n, const char *name, 
     l->image = strdup((char *)data), l->length = n;
     return 0;
 }
-API cuLinkComplete(link *l, void **image, size_t *n) { *image = l->image, *n = l->length; return 0; }
+API cuLinkComplete(link *l, void **image, size_t *n) { *image = l->image, *n = strstr(l->image, "nothing") ? 0 : l->length; return 0; }
 API cuLinkDestroy(link *l) { free(l->image); delete l; return 0; }
 API cuModuleUnload(H m) { NEED(modules > 0); modules--; free(m); return 0; }
 API cuModuleLoadDataEx(H *m, const void *image, unsigned n, int *options, void **values) { NEED(n == 2 && options[0] == 5); modules++; *m = strdup((const char *)image); return 0; }
