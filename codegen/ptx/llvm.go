@@ -81,7 +81,7 @@ func (l *LLVM) Compile(text, arch string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s fails: %w", l, err)
 	}
-	if out = repair(out); arch == baseArch {
+	if out = repair(out, l.Version); arch == baseArch {
 		return out, nil
 	}
 	out = strings.Replace(out, "\n.version 7.0\n", "\n.version "+version+"\n", 1)

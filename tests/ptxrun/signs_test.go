@@ -14,9 +14,9 @@ import (
 	"ptoc/runtime/sim"
 )
 
-// The sign bits of negative integers, by themselves and in what division and remainders by 2^k - 1 make of them, are
-// what they are on the simulator, whichever LLVM compiles: 14 to 16 take fields of bits for them, which have no sign.
-func TestSignsInFieldsOfBits(t *testing.T) {
+// The sign bits of negative integers, by themselves and in what division, remainders by 2^k - 1 and shifts make of
+// them, are what they are on the simulator, whichever LLVM compiles: see repair in codegen/ptx.
+func TestSignsOfIntegers(t *testing.T) {
 	all := ptx.Installed()
 	if len(all) == 0 {
 		t.Skip(ErrMissing)
@@ -37,6 +37,12 @@ func TestSignsInFieldsOfBits(t *testing.T) {
 				add("pl.bitand(pl.shr(x, %d), %d)", shift, mask)
 			}
 			add("pl.sel(x < 0, pl.full([%d], pl.%s, %d), pl.full([%d], pl.%s, 0))", n, dtype, mask, n, dtype)
+		}
+		for from, shift := range map[string]int{"INT8": 7, "INT32": 31} {
+			wide := fmt.Sprintf("pl.cast(pl.max(pl.cast(x, pl.%s), -99), pl.%s)", from, dtype)
+			add("pl.shl(%s, %d)", wide, shift%bits)
+			add("%s * %d", wide, int64(1)<<shift>>(shift/bits*8))
+			add("%s * %d", wide, -int64(1)<<shift>>(shift/bits*8))
 		}
 		m := lowered(t, fmt.Sprintf(`import ptoc.language as pl
 
