@@ -46,9 +46,11 @@ func newLaunching(g *group, cfg *Config, steps []step, params []Ptr) *launching 
 }
 
 // more launches as many steps as there is room for: one of each stream in turn, because they may wait for each other.
+// Their ends are recorded when all of a turn are launched: where there are more streams than hardware queues, two share
+// one, and what waits for the kernel of the one keeps everything behind it from starting.
 func (l *launching) more() error {
 	for again := !l.whole; again; {
-		again = false
+		var launched []*lane
 		for i := range l.lanes {
 			if i == 1 { // behind all of the main stream
 				if l.lanes[0].next < len(l.lanes[0].steps) {
@@ -58,36 +60,51 @@ func (l *launching) more() error {
 					return err
 				}
 			}
-			launched, err := l.step(&l.lanes[i])
-			if err != nil {
+			a := &l.lanes[i]
+			if room, err := l.room(a); err != nil {
+				return err
+			} else if room {
+				if err := l.step(a); err != nil {
+					return err
+				}
+				launched = append(launched, a)
+			}
+		}
+		for _, a := range launched {
+			i := a.steps[a.next]
+			if err := l.g.mark(i, &l.steps[i], a.stream); err != nil {
 				return err
 			}
-			again = again || launched
+			a.next++
 		}
+		again = len(launched) > 0
 	}
 	return l.end()
 }
 
-// step launches the next step of a lane, if there is one and room for it.
-func (l *launching) step(a *lane) (bool, error) {
+// room reports whether a lane has a step that can be launched now.
+func (l *launching) room(a *lane) (bool, error) {
 	if a.next == len(a.steps) {
 		return false, nil
 	}
-	if a.next-a.ended == pending {
-		if err := l.look(a); err != nil || a.next-a.ended == pending {
-			return false, err
-		}
+	if a.next-a.ended < pending {
+		return true, nil
 	}
+	err := l.look(a)
+	return a.next-a.ended < pending, err
+}
+
+// step launches the next step of a lane.
+func (l *launching) step(a *lane) error {
 	i := a.steps[a.next]
 	s, g := &l.steps[i], l.g
 	k := &l.cfg.Kernels[s.kernel]
 	err := g.dev.Launch(a.stream, Launch{Function: g.functions[s.kernel], GridX: s.blocks, GridY: len(s.ranks), Threads: k.Threads,
 		Shared: k.Shared, Param: l.params[i], Cooperative: !s.own})
 	if err != nil {
-		return false, fmt.Errorf("kernel %s: %w", k.Name, err)
+		return fmt.Errorf("kernel %s: %w", k.Name, err)
 	}
-	a.next++
-	return true, g.mark(i, s, a.stream)
+	return nil
 }
 
 // look notes which steps of a lane have ended.

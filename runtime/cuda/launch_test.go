@@ -3,6 +3,7 @@ package cuda
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -19,8 +20,10 @@ type fake struct {
 
 	ends     func(kernel int) bool // now?
 	holdLook bool                  // the copies of control blocks wait for kernels
+	queues   int                   // that streams share; 0: each has its own
 
 	streams  []*queue
+	hardware []*queue
 	events   []*recorded
 	launched map[int]int // by kernel
 	ended    map[int]int
@@ -30,11 +33,16 @@ type fake struct {
 	memory   [][]byte // that keeps it
 }
 
-// queue is a stream, with what has to be done.
-type queue struct{ work []work }
+// queue is a stream, or what several share: a queue of the hardware, with what has to be done.
+type queue struct {
+	work    []work
+	running int // a stream's kernel
+	waiting int // a stream's work
+}
 
 type work struct {
-	kernel int // 1 is the first; 0: none
+	on     *queue // the stream
+	kernel int    // 1 is the first; 0: none
 	wait   *recorded
 	record *recorded
 }
@@ -71,6 +79,9 @@ func (f *fake) Close() error              { return nil }
 
 func (f *fake) NewStream() (Stream, error) {
 	f.streams = append(f.streams, &queue{})
+	if f.queues == 0 || len(f.hardware) < f.queues {
+		f.hardware = append(f.hardware, &queue{})
+	}
 	return Stream(len(f.streams)), nil
 }
 
@@ -80,11 +91,13 @@ func (f *fake) NewEvent() (Event, error) {
 }
 
 func (f *fake) push(s Stream, w work) error {
-	q := f.streams[s-1]
-	if q.work = append(q.work, w); len(q.work) > room {
+	w.on = f.streams[s-1]
+	if w.on.waiting++; w.on.waiting > room {
 		return errors.New("there is no room: the call would block until a kernel ends")
 	}
-	f.longest = max(f.longest, len(q.work))
+	f.longest = max(f.longest, w.on.waiting)
+	q := f.hardware[(int(s)-1)%len(f.hardware)]
+	q.work = append(q.work, w)
 	return nil
 }
 
@@ -104,27 +117,23 @@ func (f *fake) Launch(s Stream, l Launch) error {
 	return f.push(s, work{kernel: int(l.Function)})
 }
 
-// Done lets the streams get on.
+// Done lets the queues get on: kernels start, and everything else waits for the kernel that its stream runs.
 func (f *fake) Done(e Event) (bool, error) {
 	if f.queries++; f.queries > 10e6 {
 		f.t.Fatal("the host asks for ever")
 	}
-	runs := false
 	for again := true; again; {
-		again, runs = false, false
-		for i, q := range f.streams {
-			for len(q.work) > 0 && !(f.holdLook && i == 1 && runs) {
+		again = false
+		for _, s := range f.streams {
+			if s.running > 0 && f.ends(s.running-1) {
+				f.ended[s.running-1]++
+				s.running, again = 0, true
+			}
+		}
+		for _, q := range f.hardware {
+			for len(q.work) > 0 && f.ready(q.work[0]) {
 				w := q.work[0]
-				if w.wait != nil && !w.wait.done {
-					break
-				}
-				if w.kernel > 0 {
-					if !f.ends(w.kernel - 1) {
-						runs = true
-						break
-					}
-					f.ended[w.kernel-1]++
-				}
+				w.on.running, w.on.waiting = w.kernel, w.on.waiting-1
 				if w.record != nil {
 					w.record.done = true
 				}
@@ -133,6 +142,11 @@ func (f *fake) Done(e Event) (bool, error) {
 		}
 	}
 	return f.events[e-1].done, nil
+}
+
+func (f *fake) ready(w work) bool {
+	runs := slices.ContainsFunc(f.streams, func(s *queue) bool { return s.running > 0 })
+	return w.on.running == 0 && (w.wait == nil || w.wait.done) && !(f.holdLook && w.on == f.streams[1] && runs)
 }
 
 func (f *fake) Elapsed(Event, Event) (time.Duration, error) { return time.Second, nil }
@@ -168,6 +182,23 @@ func TestNoLaunchBlocks(t *testing.T) {
 	}
 	if f.ended[0] != 1 || f.ended[1] != many || f.longest > 4*pending {
 		t.Errorf("%v ended, and %d were in a stream at once", f.ended, f.longest)
+	}
+}
+
+// There are more streams than queues of the hardware. Kernels wait for one that is launched last.
+func TestStreamsThatShareAQueueStartTogether(t *testing.T) {
+	const ranks = 8
+	f := &fake{queues: 4}
+	f.ends = func(kernel int) bool { return kernel == 1 || f.ended[1] > 0 }
+	e := engineOn(t, f, ranks)
+	for r := range ranks {
+		e.Submit(r, r/(ranks-1), nil)
+	}
+	if err := e.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if f.ended[0] != ranks-1 || f.ended[1] != 1 {
+		t.Errorf("%v ended", f.ended)
 	}
 }
 
