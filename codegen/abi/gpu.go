@@ -19,13 +19,17 @@ type GPUCtx struct {
 	NDevices   int32
 	Arena      uintptr // scratch in global memory, for kernels that need more than a block's shared memory
 	ArenaBytes int64   // of one block: those of the next one follow
-	Abort      uintptr // i32: not 0 when waits shall give up
+	Abort      uintptr // i32: not 0 when waits shall give up; Pulse bytes behind it the host's pulse
 	Fault      uintptr // Fault*
 	Self       uintptr // RankCtl*
-	Patience   int64   // nanoseconds that a wait may last; 0: for ever
+	Patience   int64   // nanoseconds that a wait may last without a pulse; 0: for ever
 	Common     uintptr // scratch in global memory of all blocks of the rank
 	Met        uint64  // how often a block came to a meeting of all: 0 when the kernel starts
 }
+
+// Pulse is how far behind the abort word the host's pulse is, a u32 that changes from time to time as long as the host
+// is there and judges whether the ranks hang.
+const Pulse = 8
 
 // LeftMeeting is the code in the Fault of a rank where a block left a meeting that another one did not come to: it is
 // Aborted, and holds the site too. Whatever keeps the other block away takes its place, and must find no numbers

@@ -30,5 +30,5 @@ var numbers = func() *strings.Replacer {
 	return strings.NewReplacer("WAIT_SITE", ctl("WaitSite"), "WAIT_DOM", ctl("WaitDom"), "WAIT_CMP", ctl("WaitCmp"),
 		"WAIT_WANT", ctl("WaitWant"), "WAIT_SEEN", ctl("WaitSeen"), "WAIT_CELL", ctl("WaitCell"), "WAITING", ctl("Waiting"),
 		"PROGRESS", ctl("Progress"), "ABORTED", fmt.Sprint(int(abi.Aborted)), "TIMED_OUT", fmt.Sprint(int(abi.TimedOut)),
-		"CLAIMED", fmt.Sprint(int(abi.WaitClaimed)))
+		"CLAIMED", fmt.Sprint(int(abi.WaitClaimed)), "PULSE", fmt.Sprint(abi.Pulse))
 }()

@@ -43,8 +43,8 @@ done:
 ;@ ptoc_wait:
 ; Waits until the cell compares to want, and acquires what its notifiers released. Only the block's first
 ; thread calls it. cmp: 0 equal, 1 at least. The result is 0, or the status of a wait that was given up:
-; the abort word was set, or patience (nanoseconds, 0 for ever) ran out. The first looks are in a row; then
-; the block says what it waits for in the rank's control block, unless another one does, and sleeps a little
+; the abort word was set, or the host's pulse did not change for patience (nanoseconds, 0 for ever). The first looks are
+; in a row; then the block says what it waits for in the rank's control block, unless another one does, and sleeps a little
 ; longer each time.
 define internal i32 @ptoc_wait(i8 addrspace(1)* %cell, i32 %want, i32 %cmp, i32 %site, i8 addrspace(1)* %abort, i8 addrspace(1)* %self, i64 %patience, i32 %dom, i64 %where) alwaysinline {
 entry:
@@ -54,6 +54,8 @@ look:
   %n = phi i32 [ 0, %entry ], [ %n1, %again ]
   %nap = phi i32 [ 20, %entry ], [ %nap1, %again ]
   %mine = phi i1 [ false, %entry ], [ %mine1, %again ]
+  %from = phi i64 [ %start, %entry ], [ %from1, %again ]
+  %beat = phi i32 [ 0, %entry ], [ %beat1, %again ]
   %seen = call i32 asm sideeffect "ld.acquire.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %cell)
   %eq = icmp eq i32 %seen, %want
   %ge = icmp sge i32 %seen, %want
@@ -91,12 +93,19 @@ poll:
   br i1 %aborted, label %gave_up, label %clock
 clock:
   %now = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
-  %past = sub i64 %now, %start
+  %past = sub i64 %now, %from
   %tired = icmp sgt i64 %past, %patience
   %mortal = icmp sgt i64 %patience, 0
   %late = and i1 %tired, %mortal
-  br i1 %late, label %gave_up, label %sleep
+  br i1 %late, label %ask, label %sleep
+ask:
+  %host = getelementptr i8, i8 addrspace(1)* %abort, i64 PULSE
+  %beats = call i32 asm sideeffect "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %host)
+  %gone = icmp eq i32 %beats, %beat
+  br i1 %gone, label %gave_up, label %sleep
 sleep:
+  %from0 = phi i64 [ %from, %clock ], [ %now, %ask ]
+  %beat0 = phi i32 [ %beat, %clock ], [ %beats, %ask ]
   call void asm sideeffect "nanosleep.u32 $0;", "r,~{memory}"(i32 %nap)
   %double = shl i32 %nap, 1
   %long = icmp sgt i32 %double, 2000
@@ -105,9 +114,11 @@ sleep:
 again:
   %nap1 = phi i32 [ %nap, %again0 ], [ %nap2, %sleep ]
   %mine1 = phi i1 [ %mine, %again0 ], [ %told, %sleep ]
+  %from1 = phi i64 [ %from, %again0 ], [ %from0, %sleep ]
+  %beat1 = phi i32 [ %beat, %again0 ], [ %beat0, %sleep ]
   br label %look
 gave_up:
-  %status = phi i32 [ ABORTED, %poll ], [ TIMED_OUT, %clock ]
+  %status = phi i32 [ ABORTED, %poll ], [ TIMED_OUT, %ask ]
   br i1 %told, label %leave, label %left
 leave:
   call void asm sideeffect "st.relaxed.sys.global.u32 [$0+$1], $2;", "l,n,r,~{memory}"(i8 addrspace(1)* %self, i32 WAITING, i32 2)
@@ -128,7 +139,8 @@ on:
 ; Lets the blocks of a rank meet: whoever leaves has seen what all did before they came. Only each block's first
 ; thread calls it. met counts who came, since the kernel began: of n blocks the k-th to come goes on when a
 ; multiple of n have come that is more than k. The result is 0, or the status of a block that gave up: left, when the
-; abort word was set or another block recorded a fault, or that patience (nanoseconds, 0 for ever) ran out.
+; abort word was set or another block recorded a fault, or that the host's pulse
+; did not change for patience (nanoseconds, 0 for ever).
 define internal i32 @ptoc_meet(i8 addrspace(1)* %met, i64 %n, i8 addrspace(1)* %abort, i8 addrspace(1)* %fault, i64 %patience, i32 %left) alwaysinline {
 entry:
   %only = icmp eq i64 %n, 1
@@ -143,6 +155,8 @@ come:
 look:
   %looks = phi i32 [ 0, %come ], [ %looks1, %again ]
   %nap = phi i32 [ 20, %come ], [ %nap1, %again ]
+  %from = phi i64 [ %start, %come ], [ %from1, %again ]
+  %beat = phi i32 [ 0, %come ], [ %beat1, %again ]
   %here = call i64 asm sideeffect "ld.acquire.gpu.global.u64 $0, [$1];", "=l,l,~{memory}"(i8 addrspace(1)* %met)
   %ok = icmp uge i64 %here, %goal
   br i1 %ok, label %all, label %not
@@ -158,12 +172,19 @@ poll:
   br i1 %aborted, label %gave_up, label %clock
 clock:
   %now = call i64 asm sideeffect "mov.u64 $0, %globaltimer;", "=l,~{memory}"()
-  %past = sub i64 %now, %start
+  %past = sub i64 %now, %from
   %tired = icmp sgt i64 %past, %patience
   %mortal = icmp sgt i64 %patience, 0
   %late = and i1 %tired, %mortal
-  br i1 %late, label %gave_up, label %sleep
+  br i1 %late, label %ask, label %sleep
+ask:
+  %host = getelementptr i8, i8 addrspace(1)* %abort, i64 PULSE
+  %beats = call i32 asm sideeffect "ld.relaxed.sys.global.u32 $0, [$1];", "=r,l,~{memory}"(i8 addrspace(1)* %host)
+  %gone = icmp eq i32 %beats, %beat
+  br i1 %gone, label %gave_up, label %sleep
 sleep:
+  %from0 = phi i64 [ %from, %clock ], [ %now, %ask ]
+  %beat0 = phi i32 [ %beat, %clock ], [ %beats, %ask ]
   call void asm sideeffect "nanosleep.u32 $0;", "r,~{memory}"(i32 %nap)
   %double = shl i32 %nap, 1
   %long = icmp sgt i32 %double, 500
@@ -171,9 +192,11 @@ sleep:
   br label %again
 again:
   %nap1 = phi i32 [ %nap, %not ], [ %nap2, %sleep ]
+  %from1 = phi i64 [ %from, %not ], [ %from0, %sleep ]
+  %beat1 = phi i32 [ %beat, %not ], [ %beat0, %sleep ]
   br label %look
 gave_up:
-  %status = phi i32 [ %left, %poll ], [ TIMED_OUT, %clock ]
+  %status = phi i32 [ %left, %poll ], [ TIMED_OUT, %ask ]
   ret i32 %status
 all:
   ret i32 0

@@ -73,6 +73,7 @@ type Engine struct {
 	groups []*group // the GPUs in use
 	home   []*group // of each rank; nil: another process
 	abort  HostMemory
+	pulse  uint32 // counts looks
 
 	queue     [][]command // by rank
 	elsewhere bool        // other processes' ranks have work

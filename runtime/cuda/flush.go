@@ -156,7 +156,7 @@ func (e *Engine) stageArguments(g *group, steps []step) ([]Ptr, error) {
 }
 
 // context is what kernels of a rank know beside their arguments. Their own patience is for the case that
-// the host is not there any more to tell them to stop.
+// the host, whose pulse they then miss, is not there any more to tell them to stop.
 func (e *Engine) context(g *group, r int, d Demand) abi.GPUCtx {
 	self := uintptr(g.control) + uintptr(controlBytes)*uintptr(r)
 	at := uintptr(g.arenas[r].at)

@@ -138,6 +138,8 @@ func (w *watch) stop(now time.Time) {
 // look fetches the control blocks and judges them. Where they do not come, because the copy has to wait for a kernel,
 // those that came last are judged: time goes on for them.
 func (w *watch) look(now time.Time) error {
+	w.e.pulse++
+	put(w.e.abort.Data[abi.Pulse:], w.e.pulse)
 	if _, err := w.fetch(lookEvery); err != nil {
 		return err
 	}

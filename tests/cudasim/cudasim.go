@@ -154,7 +154,7 @@ func (d *Driver) start() bool {
 			b.steps = steps
 			yield(struct{}{})
 		}
-		all[0].Config.Seed, all[0].Config.GlobalRaces, all[0].Config.StepLimit = d.Seed, d.Races, d.StepLimit
+		all[0].Config.Seed, all[0].Config.GlobalRaces, all[0].Config.StepLimit, all[0].Config.ClockStep = d.Seed, d.Races, d.StepLimit, d.NsPerStep
 		var st ptxsim.Stats
 		st, b.err = ptxsim.RunAll(all)
 		b.steps = st.Steps

@@ -206,3 +206,37 @@ func TestKernelsInProcessesThatEndAfterAll(t *testing.T) {
 		wants(t, err, "E0721", "step without an end")
 	}
 }
+
+// Two ranks play for longer than a kernel waits by itself; the third, and all blocks but one of each, wait for the end of
+// that. The host sees that somebody gets on.
+func TestAWaitMayBeLongWhereOthersGetOn(t *testing.T) {
+	const text = `NR = pl.dynamic("NR")
+
+@pl.jit.incore
+def step(y: pl.InOut[pl.Tensor[[4, 8], pl.FP32]], sig: pl.InOut[pld.DistributedTensor[[2, 1], pl.INT32]], me: pl.Scalar[pl.INDEX]):
+    if me < 2:
+        for i in pl.range(2000):
+            pld.system.notify(sig, 1 - me, [0, 0], 1)
+            pld.system.wait(sig, [0, 0], i + 1)
+        if me == 0:
+            pld.system.notify(sig, 2, [1, 0], 1)
+    else:
+        pld.system.wait(sig, [1, 0], 1)
+    y = pl.write(y, [0, 0], 1.0)
+    for b in pl.spmd(4):
+        y = pl.store(pl.load(y, [b, 0], [1, 8]) + 1.0, [b, 0], y)
+    return y
+
+@pl.jit.host
+def main(y: pl.InOut[pl.Tensor[[NR, 4, 8], pl.FP32]]):
+    s_buf = pld.alloc_window_buffer([2, 1], dtype=pl.INT32)
+    sig = pld.window(s_buf, [2, 1], dtype=pl.INT32)
+    for r in pl.range(pld.world_size()):
+        step(y[r], sig, r, device=r)
+`
+	const ranks = 3
+	quick := &cudasim.Driver{}
+	mustRun(t, text, ranks, quick)
+	const took = 60 * time.Second // a kernel waits for 12 seconds
+	mustRun(t, text, ranks, &cudasim.Driver{NsPerStep: took.Nanoseconds() / quick.Steps})
+}

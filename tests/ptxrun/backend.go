@@ -26,6 +26,7 @@ type Config struct {
 	Edit      func(ptx string) string // mutants
 	Host      bool                    // as machine code: faster, and nothing is checked on the way
 	Blocks    int                     // of a rank at most; 0: 3
+	Alone     int64                   // nanoseconds after which waits give up: there is no host's pulse; 0: never
 }
 
 // Backend is a controller.Backend.
@@ -85,7 +86,7 @@ func New(m *ir.Module, ranks int, cfg Config) (*Backend, error) {
 	if b.mem, err = b.machine(); err != nil {
 		return nil, err
 	}
-	b.abort = b.mem.Alloc("abort word", 4)
+	b.abort = b.mem.Alloc("abort word and pulse", abi.Pulse+4)
 	for r := range ranks {
 		b.windows = append(b.windows, b.mem.Alloc(fmt.Sprintf("windows of rank %d", r), b.mem.segment()))
 		b.ctl = append(b.ctl, b.mem.Alloc(fmt.Sprintf("control block of rank %d", r), int(abi.Offset[abi.RankCtl]("Fault"))+128))
@@ -264,6 +265,7 @@ func (b *Backend) job(d int, c command) (job, error) {
 	put("Abort", b.abort)
 	put("Fault", b.fault[d])
 	put("Self", b.ctl[d])
+	put("Patience", uint64(b.cfg.Alone))
 	need, err := k.Demand(c.args, b.ranks)
 	if err != nil {
 		return job{}, err

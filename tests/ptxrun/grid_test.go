@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ptoc/codegen/abi"
 	"ptoc/codegen/toolchain"
 	"ptoc/runtime/run"
 )
@@ -188,5 +189,35 @@ def main(y: pl.Out[pl.Tensor[[8, 256], pl.FP32]]):
 		if err == nil || !strings.Contains(err.Error(), "E0710") {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+	}
+}
+
+// A kernel whose host is gone, so that nobody sets the abort word, ends: where it waits, and where its blocks meet.
+func TestWaitsEndWithoutAHost(t *testing.T) {
+	const text = `import ptoc.language as pl
+import ptoc.distributed as pld
+
+@pl.jit.incore
+def step(y: pl.InOut[pl.Tensor[[4, 8], pl.FP32]], s: pl.InOut[pld.DistributedTensor[[4, 1], pl.INT32]]):
+    for b in pl.spmd(4):
+        pld.wait(s, [b, 0], b // 3)
+    for b in pl.spmd(4):
+        y = pl.store(pl.load(y, [b, 0], [1, 8]) + 1.0, [b, 0], y)
+
+@pl.jit.host
+def main(y: pl.InOut[pl.Tensor[[4, 8], pl.FP32]]):
+    buf = pld.alloc_window_buffer([4, 1], dtype=pl.INT32)
+    step(y, pld.window(buf, [4, 1], dtype=pl.INT32), device=0)
+`
+	file := filepath.Join(t.TempDir(), "alone.pl")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := runFile(file, 1, Config{Blocks: 4, Alone: 20_000})
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
+	}
+	if code := abi.Code(b.get(b.fault[0], 4)); err == nil || code != abi.TimedOut {
+		t.Errorf("%v: %v", code, err)
 	}
 }
