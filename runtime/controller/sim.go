@@ -8,6 +8,7 @@ import (
 	"ptoc/ir"
 	"ptoc/runtime/interp"
 	"ptoc/runtime/sim"
+	"ptoc/runtime/tensor"
 )
 
 // simBackend runs kernels on the simulator. Ranks run only while the host waits.
@@ -28,6 +29,9 @@ func (s *simBackend) Ranks() int { return s.m.Ranks() }
 func (s *simBackend) Alloc(name string, bytes int64) (Buffer, error) {
 	if bytes < 0 || bytes > sim.MaxAlloc {
 		return Buffer{}, fmt.Errorf("a tensor of %d bytes: the simulator takes %d", bytes, int64(sim.MaxAlloc))
+	}
+	if !tensor.Room(bytes) {
+		return Buffer{}, fmt.Errorf("a tensor of %d bytes: there is no memory for it", bytes)
 	}
 	data := make([]byte, bytes)
 	return Buffer{s.m.AddHeap(name, data), data}, nil

@@ -2,11 +2,14 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"ptoc/runtime/tensor"
 )
 
 // What host functions can do, each with the golden function that says what should come out.
@@ -287,6 +290,35 @@ def step(x: pl.Tensor[[N], pl.FP32], y: pl.Out[pl.Tensor[[1], pl.FP32]], k: pl.S
 			if refused == possible {
 				t.Errorf("%s, %v: %v", shape, w, err)
 			}
+		}
+	}
+}
+
+// What the system refuses ends in a report: Go itself would end the process.
+func TestMemoryThatTheSystemDoesNotHave(t *testing.T) {
+	const program = `
+N = 4
+W = 4
+
+@pl.jit.incore
+def step(y: pl.InOut[pl.Tensor[[N], pl.FP32]], d: pl.InOut[pld.DistributedTensor[[W], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    t = pl.create_tensor([k], dtype=pl.FP32)
+    y[0] = t[k - 1]
+
+@pl.jit.host
+def main(y: pl.InOut[pl.Tensor[[N], pl.FP32]], k: pl.Scalar[pl.INDEX]):
+    buf = pld.alloc_window_buffer([W], dtype=pl.FP32)
+    step(y, pld.window(buf, [W], dtype=pl.FP32), k, device=0)
+`
+	const many = 17_000_000_000 // elements, of 68 GB: less than the simulator's limit, which is 64 GiB
+	if tensor.Room(4 * many) {
+		t.Skip("this machine has it")
+	}
+	name, n := file(t, program), fmt.Sprint(many)
+	for _, c := range []struct{ k, size, window, want string }{{n, "4", "4", "E0718"}, {"4", n, "4", "E0702"}, {"4", "4", n, "E0708"}} {
+		o := Options{File: name, Ranks: 1, Backend: "sim", Ins: []string{"k=" + c.k}, Defines: map[string]string{"N": c.size, "W": c.window}}
+		if _, err := Run(context.Background(), o); err == nil || !strings.Contains(render(err), c.want) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

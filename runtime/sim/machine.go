@@ -14,6 +14,7 @@ import (
 	"ptoc/ir"
 	"ptoc/runtime/failure"
 	"ptoc/runtime/interp"
+	"ptoc/runtime/tensor"
 )
 
 // Config of a Machine; Ranks must be set.
@@ -150,6 +151,9 @@ const MaxAlloc = 1 << 36
 func (m *Machine) AllocWindow(name string, bytes int64) (int64, error) {
 	if bytes < 0 || bytes > MaxAlloc {
 		return 0, fmt.Errorf("a window of %d bytes: the simulator takes %d", bytes, int64(MaxAlloc))
+	}
+	if !tensor.Room(bytes) {
+		return 0, fmt.Errorf("a window of %d bytes: there is no memory for it", bytes)
 	}
 	off := m.nextWin
 	m.nextWin += (max(bytes, 1) + abi.CacheLine - 1) / abi.CacheLine * abi.CacheLine

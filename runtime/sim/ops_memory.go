@@ -196,7 +196,7 @@ func createTensor(c *interp.Compiler, op *ir.Op) interp.Step {
 		if err != nil {
 			need = math.MaxInt64
 		}
-		if need > MaxAlloc {
+		if need > MaxAlloc || !tensor.Room(need) {
 			interp.Raise(op, abi.NoMemory, need)
 		}
 		r.m.local++

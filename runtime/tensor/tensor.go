@@ -53,7 +53,7 @@ func New(d ir.DType, shape ...int64) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > maxAlloc {
+	if n > maxAlloc || !Room(n) {
 		return nil, fmt.Errorf("a tensor of shape %s and dtype %s would take %d bytes", ShapeString(shape), d, n)
 	}
 	return &Tensor{d, slices.Clone(shape), alignedBytes(n)}, nil
