@@ -56,9 +56,9 @@ var (
 		Dim.Div, intArithmetic, tileNames("floordiv"))
 	Modulo = binary("mod", "mod", "%", "Integer remainder with the sign of the divisor. Dividing by zero is a run-time error.",
 		Dim.Mod, intArithmetic, tileNames("mod"))
-	Minimum = binary("min", "min", "", "The smaller operand; a NaN operand gives NaN.",
+	Minimum = binary("min", "min", "", "The smaller operand; a NaN operand gives NaN, +0 and -0 give either.",
 		Dim.Min, arithmetic, append(tileNames("min", "minimum", "minimums"), broadcastNames("min")...))
-	Maximum = binary("max", "max", "", "The larger operand; a NaN operand gives NaN.",
+	Maximum = binary("max", "max", "", "The larger operand; a NaN operand gives NaN, +0 and -0 give either.",
 		Dim.Max, arithmetic, append(tileNames("max", "maximum", "maximums"), broadcastNames("max")...))
 	BitAnd     = binary("bitand", "bitand", "&", "Bitwise and.", nil, intArithmetic, tileNames("bitand", "and_", "ands"))
 	BitOr      = binary("bitor", "bitor", "|", "Bitwise or.", nil, intArithmetic, tileNames("bitor", "or_", "ors"))
