@@ -234,7 +234,7 @@ func (f *fn) funcAttr(call *syntax.Call) value {
 		}
 		switch key.Value {
 		case "arena_bytes":
-			if n, ok := asDim(f.expr(d.Values[i])); ok && f.f != nil {
+			if n, ok := f.size(d.Values[i]); ok && f.f != nil {
 				f.f.Arena = &n
 			}
 		case "arena":
@@ -242,6 +242,17 @@ func (f *fn) funcAttr(call *syntax.Call) value {
 		}
 	}
 	return none{}
+}
+
+// size is a number of bytes in terms of symbols and scalars, which no op of the function computes.
+func (f *fn) size(x syntax.Expr) (ir.Dim, bool) {
+	had := len(f.b.Block.Ops)
+	v := f.expr(x)
+	f.b.Block.Ops = f.b.Block.Ops[:had]
+	if scalar, ok := v.(*ir.Value); ok && ir.DTypeOf(scalar.Type) == ir.INDEX {
+		return ir.DimOf(scalar), true
+	}
+	return asDim(v)
 }
 
 func (f *fn) readArena(x syntax.Expr) {
@@ -252,7 +263,7 @@ func (f *fn) readArena(x syntax.Expr) {
 	f.arena = map[string]ir.Dim{}
 	for i, k := range d.Keys {
 		if key, ok := k.(*syntax.Str); ok {
-			if n, ok := asDim(f.expr(d.Values[i])); ok {
+			if n, ok := f.size(d.Values[i]); ok {
 				f.arena[key.Value] = n
 			}
 		}

@@ -126,7 +126,7 @@ func TestDifferentKernelsShareTheBlocksOfAGPU(t *testing.T) {
 }
 
 func TestBundlesKeepTheirGrids(t *testing.T) {
-	for _, file := range []string{rows, "../grid/crossing.pl", "../grid/large.pl"} {
+	for _, file := range []string{rows, "../grid/crossing.pl", "../grid/large.pl", "../grid/guarded.pl"} {
 		a, _, err := run.Build(context.Background(), run.BuildOptions{File: file, Target: "cuda"})
 		skipWithoutLLVM(t, err)
 		if err != nil {
