@@ -126,11 +126,16 @@ func blockable(t *ir.Tile, size int64) bool {
 func (g *group) belongs(op *ir.Op) bool {
 	switch op.Kind {
 	case ir.Fused:
-		return ir.DimsEqual(ir.DimsOf(op.Vals("shape")), g.dims) && g.sameOperands(op)
+		return ir.DimsEqual(ir.DimsOf(op.Vals("shape")), g.dims) && g.roomFor(ir.DimsOf(op.Vals("cap"))) && g.sameOperands(op)
 	case ir.For:
 		return g.loopBelongs(op)
 	}
 	return movable(op)
+}
+
+// roomFor: the group's tiles are made for as much as one with cap, nil if it has none: one check serves them all.
+func (g *group) roomFor(cap []ir.Dim) bool {
+	return ir.DimsEqual(cap, g.cap)
 }
 
 // movable reports whether op computes scalars or views only.
@@ -159,7 +164,7 @@ func (g *group) sameOperands(op *ir.Op) bool {
 func (g *group) loopBelongs(op *ir.Op) bool {
 	for _, r := range op.Results {
 		t, ok := r.Type.(*ir.Tile)
-		if !ok || !ir.DimsEqual(t.Dims, g.dims) {
+		if !ok || !ir.DimsEqual(t.Dims, g.dims) || !g.roomFor(t.Cap) {
 			return false
 		}
 	}

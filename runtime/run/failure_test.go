@@ -193,25 +193,28 @@ func TestAValueThatNoCellHoldsIsAFault(t *testing.T) {
 }
 
 // A loop over a long row is turned into one over blocks of it, which fit whatever the row's extent is: the extent
-// is checked all the same.
+// is checked all the same, also where what is read beside it has room for less.
 func TestAnExtentIsCheckedWhereBlocksTakeTheTilesPlace(t *testing.T) {
 	const text = `@pl.jit.incore
-def k(x: pl.Tensor[[4, 2048], pl.FP32], y: pl.Out[pl.Tensor[[1, 2048], pl.FP32]], n: pl.Scalar[pl.INDEX]):
+def k(x: pl.Tensor[[4, 2048], pl.FP32], y: pl.Out[pl.Tensor[[2, 2048], pl.FP32]], n: pl.Scalar[pl.INDEX]):
     t = pl.load(x, [0, 0], [1, 1024], valid_shape=[1, n])
+    %s
     for i in pl.range(1, 4):
         t = t + pl.load(x, [i, 0], [1, 1024], valid_shape=[1, n])
+        %s
     return pl.store(t, [0, 0], y)
 `
-	everywhere := ways(t)
-	if _, err := ptx.Compile("", "sm_80"); !errors.Is(err, ptx.ErrNoLLVM) {
-		everywhere = append(everywhere, onPTX)
-	}
-	for _, w := range everywhere {
-		for n, want := range map[string]string{"0": "", "1000": "", "1024": "", "1025": "rank 0 has the value 1025 where it must be in [0, 1024]",
-			"2048": "rank 0 has the value 2048 where it must be in [0, 1024]"} {
-			_, err := Run(context.Background(), w.options(Options{File: file(t, text), Timeout: 10 * time.Second, Ins: []string{"n=" + n}}))
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(render(err), "E0715") || !strings.Contains(render(err), want)) {
-				t.Errorf("%v, n = %s: %v", w, n, err)
+	const short = "y = pl.store(pl.load(x, [3, 0], [1, 600], valid_shape=[1, n]), [1, 0], y)"
+	for program, room := range map[string]int{
+		fmt.Sprintf(text, "", ""): 1024, fmt.Sprintf(text, short, ""): 600, fmt.Sprintf(text, "", short): 600,
+	} {
+		for _, w := range everywhere(t) {
+			for _, n := range []int{0, 600, 601, 1000, 1024, 1025, 2048} {
+				_, err := Run(context.Background(), w.options(Options{File: file(t, program), Timeout: 10 * time.Second, Ins: []string{fmt.Sprint("n=", n)}}))
+				want := fmt.Sprintf("rank 0 has the value %d where it must be in [0, ", n)
+				if n <= room && err != nil || n > room && (err == nil || !strings.Contains(render(err), "E0715") || !strings.Contains(render(err), want)) {
+					t.Errorf("%v, room for %d, n = %d: %v", w, room, n, err)
+				}
 			}
 		}
 	}
