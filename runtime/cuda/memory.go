@@ -32,13 +32,14 @@ func (e *Engine) Alloc(bytes int64) (*Buffer, error) {
 		return nil, fmt.Errorf("a tensor of %d bytes", bytes)
 	}
 	g := e.groups[0]
-	host, err := g.dev.MallocHost(max(bytes, 1))
+	room := max((bytes+3)&^3, 4) // where GPUs add to narrow elements, they swap whole words
+	host, err := g.dev.MallocHost(room)
 	if err != nil {
 		return nil, fmt.Errorf("a tensor of %w", err)
 	}
 	b := &Buffer{Addr: int64(host.Ptr), Data: host.Data[:bytes:bytes], host: host}
 	if len(e.groups) == 1 {
-		if b.dev, err = g.dev.MallocAsync(g.main, max(bytes, 1)); err != nil {
+		if b.dev, err = g.dev.MallocAsync(g.main, room); err != nil {
 			g.dev.FreeHost(host)
 			return nil, fmt.Errorf("a tensor of %w", err)
 		}
