@@ -97,23 +97,40 @@ func (l *rowLoop) keep(made []val) {
 
 // element1 emits one element and returns what stays in registers, by result.
 func (e *fn) element1(l *rowLoop, i val, j int64) []val {
-	ins := make([]val, len(l.n.ins))
+	ins, raw := make([]val, len(l.n.ins)), make([]val, len(l.n.ins))
 	for k, m := range l.n.ins {
 		if m.ptr == nil {
 			ins[k] = e.regs[l.op.Vals("ins")[k]][j]
 		} else {
-			ins[k] = e.loadElem(e.rowPlace(l, m, i), m.dt)
+			raw[k] = e.load(memType(m.dt), e.rowPlace(l, m, i), int64(m.dt.Size()))
+			ins[k] = e.fromMemory(raw[k], m.dt)
 		}
 	}
-	return e.keepOrStore(l, l.n.results(ins, nil), func(m *memory, x val) { e.storeElem(x, e.rowPlace(l, m, i), m.dt) })
+	return e.keepOrStore(l, l.n.results(ins, nil), func(k int, x val) {
+		m := l.n.outs[k]
+		e.store(e.bitsFor(l.n, k, raw, x), e.rowPlace(l, m, i), int64(m.dt.Size()))
+	})
+}
+
+// bitsFor is what output k, whose value is x, gets in memory. raw are the operands as they are there; nil: they are in
+// registers.
+func (e *fn) bitsFor(n *nest, k int, raw []val, x val) val {
+	dt := n.outs[k].dt
+	switch j := n.moved(k); {
+	case j >= 0 && raw[j] != nil:
+		return raw[j]
+	case j >= 0 && dt == ir.BF16: // rounded already; doing so again changes NaNs
+		return e.b.NewTrunc(e.b.NewLShr(e.bitsOf(x), i32(16)), types.I16)
+	}
+	return e.toMemory(x, dt)
 }
 
 // keepOrStore stores results that have memory; the others it returns.
-func (e *fn) keepOrStore(l *rowLoop, xs []val, store func(m *memory, x val)) []val {
+func (e *fn) keepOrStore(l *rowLoop, xs []val, store func(k int, x val)) []val {
 	made := make([]val, len(l.op.Results))
 	for k, x := range xs {
-		if m := l.n.outs[k]; m.ptr != nil {
-			store(m, x)
+		if l.n.outs[k].ptr != nil {
+			store(k, x)
 		} else {
 			made[k-len(xs)+len(made)] = x
 		}
@@ -194,26 +211,29 @@ func (e *fn) run(l *rowLoop, r, lanes int64, aligned bool) {
 	stored := map[*memory]val{}
 	for lane := range lanes {
 		i := e.add(first, i64(lane))
-		ins := make([]val, len(l.n.ins))
+		ins, raw := make([]val, len(l.n.ins)), make([]val, len(l.n.ins))
 		for k, m := range l.n.ins {
 			switch {
 			case m.ptr == nil:
 				ins[k] = e.regs[l.op.Vals("ins")[k]][r*lanes+lane]
+				continue
 			case loaded[m] != nil:
-				ins[k] = e.fromMemory(e.b.NewExtractElement(loaded[m], i32(lane)), m.dt)
+				raw[k] = e.b.NewExtractElement(loaded[m], i32(lane))
 			default:
-				ins[k] = e.loadElem(e.rowPlace(l, m, i), m.dt)
+				raw[k] = e.load(memType(m.dt), e.rowPlace(l, m, i), int64(m.dt.Size()))
 			}
+			ins[k] = e.fromMemory(raw[k], m.dt)
 		}
-		l.keep(e.keepOrStore(l, l.n.results(ins, nil), func(m *memory, x val) {
+		l.keep(e.keepOrStore(l, l.n.results(ins, nil), func(k int, x val) {
+			m, bits := l.n.outs[k], e.bitsFor(l.n, k, raw, x)
 			if !l.wide(m) {
-				e.storeElem(x, e.rowPlace(l, m, i), m.dt)
+				e.store(bits, e.rowPlace(l, m, i), int64(m.dt.Size()))
 				return
 			}
 			if stored[m] == nil {
 				stored[m] = constant.NewUndef(vector(m))
 			}
-			stored[m] = e.b.NewInsertElement(stored[m], e.toMemory(x, m.dt), i32(lane))
+			stored[m] = e.b.NewInsertElement(stored[m], bits, i32(lane))
 		}))
 	}
 	for _, m := range l.n.outs {

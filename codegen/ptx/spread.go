@@ -25,19 +25,34 @@ type nest struct {
 	atomic bool                           // add to outs
 	index  bool                           // body wants the column
 	body   func(ins []val, col val) []val // nil: a copy
+	from   []int                          // with a body: which of ins each of outs is, unchanged, or -1; nil: none
 }
 
-// moves: elements are copied as they are in memory.
+// moves: elements are copied as they are in memory, and nothing is computed.
 func (n *nest) moves() bool {
-	if n.body != nil || n.atomic {
+	if n.body != nil {
 		return false
 	}
-	for k, m := range n.ins {
-		if m.dt != n.outs[k].dt {
+	for k := range n.outs {
+		if n.moved(k) < 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// moved is which of ins output k is bit by bit, or -1.
+func (n *nest) moved(k int) int {
+	j := k
+	if n.body != nil {
+		if j = -1; n.from != nil {
+			j = n.from[k]
+		}
+	}
+	if j < 0 || n.atomic || n.ins[j].dt != n.outs[k].dt {
+		return -1
+	}
+	return j
 }
 
 // results are an element's.
@@ -108,14 +123,10 @@ func mayFault(op *ir.Op) bool {
 func (e *fn) one(n *nest, a lower.Axes, i val) {
 	coords := e.coordinates(a, i)
 	addr := func(k int, m *memory) val { return e.addressAt(a, coords, k, m) }
-	load, store := e.loadElem, e.storeElem
-	if n.moves() {
-		load = func(p val, dt ir.DType) val { return e.load(memType(dt), p, int64(dt.Size())) }
-		store = func(x, p val, dt ir.DType) { e.store(x, p, int64(dt.Size())) }
-	}
-	ins := make([]val, len(n.ins))
+	ins, raw := make([]val, len(n.ins)), make([]val, len(n.ins))
 	for k, m := range n.ins {
-		ins[k] = load(addr(k, m), m.dt)
+		raw[k] = e.load(memType(m.dt), addr(k, m), int64(m.dt.Size()))
+		ins[k] = e.fromMemory(raw[k], m.dt)
 	}
 	for k, x := range n.results(ins, coords[len(coords)-1]) {
 		m := n.outs[k]
@@ -123,7 +134,7 @@ func (e *fn) one(n *nest, a lower.Axes, i val) {
 		if n.atomic {
 			e.atomicAdd(x, p, m.dt)
 		} else {
-			store(x, p, m.dt)
+			e.store(e.bitsFor(n, k, raw, x), p, int64(m.dt.Size()))
 		}
 	}
 }
@@ -254,18 +265,15 @@ func (e *fn) odd(n *nest, a lower.Axes, lanes int64) val {
 // vector loads one vector and computes; of operands that are not wide there is one element for all of it. Nothing is
 // written before store is called.
 func (e *fn) vector(n *nest, lanes int64, wide func(k int) bool, place func(k int) val) (store func()) {
-	loaded, whole := make([]val, len(n.ins)), n.moves()
+	loaded := make([]val, len(n.ins))
 	for k, m := range n.ins {
 		if wide(k) {
 			loaded[k] = e.load(types.NewVector(uint64(lanes), memType(m.dt)), place(k), lanes*int64(m.dt.Size()))
 		} else {
-			loaded[k], whole = e.loadElem(place(k), m.dt), false
+			loaded[k] = e.load(memType(m.dt), place(k), int64(m.dt.Size()))
 		}
 	}
-	results := loaded
-	if !whole {
-		results = e.lanes(n, lanes, wide, loaded)
-	}
+	results := e.lanes(n, lanes, wide, loaded)
 	places := make([]val, len(n.outs))
 	for k := range places {
 		places[k] = place(len(n.ins) + k)
@@ -277,22 +285,39 @@ func (e *fn) vector(n *nest, lanes int64, wide func(k int) bool, place func(k in
 	}
 }
 
-// lanes computes the elements of a vector.
+// lanes computes the elements of vectors.
 func (e *fn) lanes(n *nest, lanes int64, wide func(k int) bool, loaded []val) []val {
 	results := make([]val, len(n.outs))
 	for k, m := range n.outs {
 		results[k] = constant.NewUndef(types.NewVector(uint64(lanes), memType(m.dt)))
+		if j := n.moved(k); j >= 0 && wide(j) {
+			results[k] = loaded[j]
+		} else if j >= 0 {
+			for l := range lanes {
+				results[k] = e.b.NewInsertElement(results[k], loaded[j], i32(l))
+			}
+		}
+	}
+	if n.moves() {
+		return results
+	}
+	single := make([]val, len(n.ins))
+	for k, m := range n.ins {
+		if !wide(k) {
+			single[k] = e.fromMemory(loaded[k], m.dt)
+		}
 	}
 	for l := range lanes {
-		ins := make([]val, len(n.ins))
+		ins := slices.Clone(single)
 		for k, m := range n.ins {
-			ins[k] = loaded[k]
 			if wide(k) {
 				ins[k] = e.fromMemory(e.b.NewExtractElement(loaded[k], i32(l)), m.dt)
 			}
 		}
 		for k, x := range n.results(ins, nil) {
-			results[k] = e.b.NewInsertElement(results[k], e.toMemory(x, n.outs[k].dt), i32(l))
+			if n.moved(k) < 0 {
+				results[k] = e.b.NewInsertElement(results[k], e.toMemory(x, n.outs[k].dt), i32(l))
+			}
 		}
 	}
 	return results
@@ -333,6 +358,9 @@ func (e *fn) fused(op *ir.Op) {
 	e.inElement = true
 	if len(region.Ops) > 1 || !slices.Equal(values, region.Args) { // else it copies
 		n.body = func(ins []val, _ val) []val { return e.computed(region, ins, values, n.outs) }
+		for _, v := range values {
+			n.from = append(n.from, slices.Index(region.Args, v))
+		}
 	}
 	if e.inRegs(op) {
 		e.fusedRegs(op, n)
