@@ -11,7 +11,6 @@ import (
 
 // library is libLLVM's C API.
 type library struct {
-	passes                                                  string // what the optimiser does
 	contextCreate, parseIR, targetFromTriple, createMachine uintptr
 	dispose                                                 map[string]uintptr
 	bufferCopy, bufferStart, bufferSize, emit               uintptr
@@ -33,9 +32,7 @@ func openLibrary(path string) (*LLVM, error) {
 	if err != nil {
 		return nil, err
 	}
-	version := libraryVersion(h)
-	l.passes = optimizer(version)
-	return &LLVM{Path: path, Version: version, compile: l.compile}, nil
+	return &LLVM{Path: path, Version: libraryVersion(h), compile: l.compile}, nil
 }
 
 // libraryVersion asks the library, or, before 16, looks for what came with a version. 13 stands for all that
@@ -153,7 +150,7 @@ func (l *library) compile(text string, g goal) (string, error) {
 	defer call(l.dispose["DisposeTargetMachine"], tm)
 	opts := call(l.passOptions)
 	defer call(l.disposePassOptions, opts)
-	passes := cString(l.passes)
+	passes := cString(g.passes)
 	if e := call(l.runPasses, mod, ptr(&keep, passes), tm, opts); e != 0 {
 		return "", fmt.Errorf("LLVM's optimiser: %s", goString(call(l.dispose["GetErrorMessage"], e)))
 	}

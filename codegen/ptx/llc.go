@@ -11,10 +11,7 @@ import (
 )
 
 // llc is a program that compiles, with the opt that belongs to it; "" if that is not there.
-type llc struct {
-	llc, opt string
-	passes   string // what opt does
-}
+type llc struct{ llc, opt string }
 
 var llcVersion = regexp.MustCompile(`LLVM version (\d+)`)
 
@@ -35,7 +32,7 @@ func openLLC(path string) (*LLVM, error) {
 	if !strings.Contains(about, "nvptx64") {
 		return nil, fmt.Errorf("LLVM %d: it has no backend for nvptx64", v)
 	}
-	c := llc{llc: bin, passes: optimizer(v)}
+	c := llc{llc: bin}
 	if opt, err := exec.LookPath(filepath.Join(filepath.Dir(bin), strings.Replace(filepath.Base(bin), "llc", "opt", 1))); err == nil && opt != bin {
 		c.opt = opt
 	}
@@ -45,7 +42,7 @@ func openLLC(path string) (*LLVM, error) {
 func (c llc) compile(text string, g goal) (string, error) {
 	if c.opt != "" {
 		var err error
-		if text, err = pipe(text, c.opt, "-passes="+c.passes, "-S", "-o", "-", "-"); err != nil {
+		if text, err = pipe(text, c.opt, "-passes="+g.passes, "-S", "-o", "-", "-"); err != nil {
 			return "", err
 		}
 	}

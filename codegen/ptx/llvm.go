@@ -35,14 +35,15 @@ func (l *LLVM) String() string { return fmt.Sprintf("LLVM %d (%s)", l.Version, l
 // goal is what LLVM makes of IR.
 type goal struct {
 	triple, cpu, features string
-	object                bool // machine code instead of assembly
+	passes                string // of the optimiser
+	object                bool   // machine code instead of assembly
 }
 
-// optimizer is the list of LLVM's passes on the way, a third of the time of its own -O2: the program has been optimised when
-// it comes here, tiles in registers are already values, and what comes behind, NVIDIA's assembler, unrolls loops
-// and schedules by itself. So helpers are expanded, what that leaves behind is folded, and loops get the form that
-// the assembler unrolls: the test at the end, of the next turn's counter. InstCombine behind IndVars would turn
-// that into a test of this turn's, which is why it comes before.
+// optimizer is the list of passes on the way, which take a third of the time of LLVM's own -O2: the program has been
+// optimised when it comes here, tiles in registers are values already, and what comes behind, NVIDIA's assembler,
+// unrolls loops and schedules by itself. So helpers are expanded, what that leaves behind is folded, and loops get
+// the form that the assembler unrolls: the test at the end, of the next turn's counter. InstCombine behind IndVars
+// would turn that into a test of this turn's, which is why it comes before.
 func optimizer(version int) string {
 	instcombine := "instcombine"
 	if version >= 18 {
@@ -74,7 +75,7 @@ func (l *LLVM) Compile(text, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := l.compile(text, goal{triple: "nvptx64-nvidia-cuda", cpu: baseArch, features: "+ptx70"})
+	out, err := l.compile(text, goal{triple: "nvptx64-nvidia-cuda", cpu: baseArch, features: "+ptx70", passes: optimizer(l.Version)})
 	if err == nil && !strings.Contains(out, "\n.target "+baseArch) { // an llc on a full disk, or one that is none
 		err = errors.New("what it wrote is no PTX")
 	}
@@ -98,7 +99,8 @@ func Object(text string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := l.compile(text, goal{triple: "x86_64-unknown-linux-gnu", cpu: "x86-64", features: "+sse4.1,+fma,+f16c,+avx2", object: true})
+	out, err := l.compile(text, goal{triple: "x86_64-unknown-linux-gnu", cpu: "x86-64", features: "+sse4.1,+fma,+f16c,+avx2",
+		passes: optimizer(l.Version), object: true})
 	return []byte(out), err
 }
 
