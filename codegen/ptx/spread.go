@@ -30,9 +30,6 @@ type nest struct {
 
 // moves: elements are copied as they are in memory, and nothing is computed.
 func (n *nest) moves() bool {
-	if n.body != nil {
-		return false
-	}
 	for k := range n.outs {
 		if n.moved(k) < 0 {
 			return false
@@ -195,20 +192,20 @@ func (e *fn) vectors(n *nest, a lower.Axes, total val, lanes int64) val {
 	count := e.sel(e.isZero(e.odd(n, a, lanes)), e.div(total, lanes), i64(0))
 	rows := lower.Axes{Extents: append([]ir.Dim(nil), a.Extents...), Strides: a.Strides}
 	rows.Extents[last] = a.Extents[last].Div(ir.ConstDim(lanes))
-	vector := func(i val) (store func()) {
+	place := func(i val) func(k int) val { // of operands, in vector i
 		first := e.coordinates(rows, i)
 		first[last] = e.mul(first[last], i64(lanes))
-		return e.vector(n, lanes, wide, func(k int) val { return e.addressAt(a, first, k, n.operands()[k]) })
+		return func(k int) val { return e.addressAt(a, first, k, n.operands()[k]) }
 	}
 	if wide(0) && e.asynchronous(n, lanes) {
 		e.loop("vector", e.tid, count, i64(Threads), func(i val) {
-			first := e.coordinates(rows, i)
-			first[last] = e.mul(first[last], i64(lanes))
-			e.copyAsync(e.addressAt(a, first, 0, n.ins[0]), e.addressAt(a, first, 1, n.outs[0]))
+			at := place(i)
+			e.copyAsync(at(0), at(1))
 		})
 		e.commit(n.ins[0], n.outs[0])
 		return count
 	}
+	vector := func(i val) (store func()) { return e.vector(n, lanes, wide, place(i)) }
 	next := e.tid
 	if n.moves() && n.ins[0].root != arenaRoot {
 		next = e.inFlight(total, count, lanes, vector)
@@ -356,11 +353,9 @@ func (e *fn) fused(op *ir.Op) {
 		e.b.NewStore(bit(false), e.faulted)
 	}
 	e.inElement = true
-	if len(region.Ops) > 1 || !slices.Equal(values, region.Args) { // else it copies
-		n.body = func(ins []val, _ val) []val { return e.computed(region, ins, values, n.outs) }
-		for _, v := range values {
-			n.from = append(n.from, slices.Index(region.Args, v))
-		}
+	n.body = func(ins []val, _ val) []val { return e.computed(region, ins, values, n.outs) }
+	for _, v := range values {
+		n.from = append(n.from, slices.Index(region.Args, v))
 	}
 	if e.inRegs(op) {
 		e.fusedRegs(op, n)
