@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"ptoc/internal/sharedlib"
 )
 
 // library is libLLVM's C API.
@@ -24,7 +26,7 @@ func libraryNames(v int) []string {
 }
 
 func openLibrary(path string) (*LLVM, error) {
-	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	h, err := sharedlib.Open(path)
 	if err != nil {
 		return nil, err
 	}

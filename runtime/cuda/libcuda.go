@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"ptoc/internal/sharedlib"
 )
 
 // libcuda is the driver's library. Symbols are those of CUDA 11.4 and later, with the version suffixes
@@ -74,7 +76,7 @@ func openLibrary(names []string) (*libcuda, error) {
 	var h uintptr
 	var first, err error
 	for _, n := range names {
-		if h, err = purego.Dlopen(n, purego.RTLD_NOW|purego.RTLD_LOCAL); err == nil {
+		if h, err = sharedlib.Open(n); err == nil {
 			break
 		}
 		if first == nil {

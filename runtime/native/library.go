@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"ptoc/internal/sharedlib"
 )
 
 // library is the compiled engine, loaded into this process. It stays loaded:
@@ -19,7 +21,7 @@ type library struct {
 }
 
 func openLibrary(path string) (*library, error) {
-	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	h, err := sharedlib.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("loading the engine: %w", err)
 	}

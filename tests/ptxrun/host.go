@@ -18,6 +18,7 @@ import (
 	"ptoc/codegen/abi"
 	"ptoc/codegen/ptx"
 	"ptoc/codegen/toolchain"
+	"ptoc/internal/sharedlib"
 )
 
 // blockText is what a thread block is on a CPU.
@@ -111,7 +112,7 @@ func (h *host) open(rank, blocks int) error {
 			return err
 		}
 		l := copied{}
-		if l.handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
+		if l.handle, err = sharedlib.Open(path); err != nil {
 			return err
 		}
 		if l.run, err = purego.Dlsym(l.handle, "host_run"); err != nil {
