@@ -22,6 +22,6 @@ var gpuRows = []Row{
 	{NoLLVM, "no LLVM to compile GPU kernels",
 		"PTX is made by LLVM's libLLVM or llc, of a version from 14 to 19. One that fails, or writes something else, is no use either. A bundle that was compiled elsewhere needs neither.", ""},
 	{BlocksInTurn, "blocks of pl.spmd that run one after the other",
-		"On a GPU the blocks of a pl.spmd loop are blocks of a grid, unless one goes on with a value of the one before it, or all need an array, or a tile of a size that is known only then, that can be made only once, because signals or writes are part of making it. One block then runs them in order: right, but no faster than a loop. Give such a loop a tensor instead.",
+		"On a GPU the blocks of a pl.spmd loop are blocks of a grid, unless one goes on with a value of the one before it, or all need an array, or a tile of a size that is known only then, that can be made only once, because signals or writes are part of making it. One block then runs them in order: right, but no faster than a loop. What is carried from block to block is pl.range's; or give each block a part of a tensor of its own, and add up behind the loop. An array or tile that all need can be a tensor. ptoc verify finds blocks that use one place at the same time (E0621).",
 		"@pl.jit.incore\ndef f(x: pl.Tensor[[8], pl.FP32], y: pl.Out[pl.Tensor[[8], pl.FP32]]):\n    sum = 0.0\n    for b in pl.spmd(8):  # WARNING \"sum of the block before it\"\n        sum = sum + x[b]\n        y[b] = sum\n"},
 }

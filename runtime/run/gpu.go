@@ -126,7 +126,8 @@ func (u *unit) compilePTX(text bool) (*bundle.GPUCode, error) {
 	}
 	for _, k := range out.Kernels {
 		for _, loop := range k.InTurn {
-			u.warnings.Warnf(diag.BlocksInTurn, loop.At, "the blocks run one after the other: %s", loop.Why)
+			u.warnings.Warnf(diag.BlocksInTurn, loop.At, "the blocks run one after the other: %s", loop.Why).
+				Help("ptoc explain E0745 says what to write instead")
 		}
 	}
 	g := &bundle.GPUCode{Output: out, Arch: arch}
@@ -150,7 +151,7 @@ func (u *unit) compilePTX(text bool) (*bundle.GPUCode, error) {
 // takePTX takes the kernels from a bundle.
 func (u *unit) takePTX(b *bundle.Bundle) error {
 	if u.o.Target == "cpu" && u.o.Backend != "sim" {
-		return badOption("%s was compiled for GPUs: --target cuda", u.o.File)
+		return badOption("%s was compiled for GPUs: --target cuda", u.o.File).Help("or run it on the simulator: --backend sim")
 	}
 	u.o.Target = "cuda"
 	u.gpu.PTX, u.gpu.Arch = b.PTX, b.GPU
